@@ -7,7 +7,7 @@ use std::io::Cursor;
 
 use phaseflow_collect::archive::ArchiveReader;
 use phaseflow_collect::export::ArchiveExport;
-use phaseflow_collect::pattern::{Disturbance, FAMILIES, LabelledRun, PROGRAM_FAMILIES, Program};
+use phaseflow_collect::pattern::{Disturbance, FAMILIES, Irregular, LabelledRun, PROGRAM_FAMILIES, Program};
 use phaseflow_collect::trace::{Call, Message, Operation, Rank, RunFacts, TraceWriter};
 use phaseflow_segment::{
     Level, Options, Rewind, Segmentation, read_segmentation, segment, write_segmentation,
@@ -128,6 +128,29 @@ fn a_change_of_rate_alone_is_found_to_the_round() {
         for (own, other) in found.iter().zip(&truth) {
             // One round of the slow phase takes 22 microseconds.
             assert!(own.abs_diff(*other) <= 23_000, "{ranks} ranks: {found:?}, expected {truth:?}");
+        }
+    }
+}
+
+#[test]
+fn random_pauses_hide_no_change_of_pace() {
+    let text = "halo2d[bytes=4KiB,gap=100us]*1000,halo2d[bytes=4KiB,gap=600us]*1000";
+    for irregular in [Irregular::Exponential, Irregular::Pareto] {
+        for seed in 1..=3 {
+            let disturbance = Disturbance { irregular: Some(irregular), ..Disturbance::default() };
+            let own =
+                LabelledRun { disturbance, seed, ..LabelledRun::new(Program::parse(text).unwrap(), 16) };
+            let (trace, truth) = generate(&own);
+            let found = split(&trace, Level::Leaf);
+            // The longest of 2000 Pareto pauses are some hundredths of the run, so two may be idle.
+            // If their chance had to be e⁻⁷, not e⁻⁹, four were.
+            let label = format!("{irregular:?}, seed {seed}: {:?}, expected {truth:?}", found.occurrences);
+            assert_eq!(found.phases.len(), 2, "{label}");
+            let idle = found.occurrences.iter().filter(|row| row.phase.is_none()).count();
+            assert!(idle <= 2 && starts(&found).len() <= 2 + 2 * idle, "{label}");
+            // Within a hundredth of the run, as boundaries are scored.
+            let end_ns = found.occurrences.iter().map(|row| row.end_ns).max().unwrap();
+            assert!(starts(&found).iter().any(|own| own.abs_diff(truth[1]) <= end_ns / 100), "{label}");
         }
     }
 }

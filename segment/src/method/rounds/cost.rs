@@ -54,9 +54,10 @@ const PERSISTENCE: usize = 4;
 /// of step.
 const QUARTER: usize = 4;
 
-/// A distance counts up to so many times that of a quarter of the scale, with its noise. A step has
-/// all of its distance there, a random walk a quarter, steady drift a sixteenth. From 2 to 4 the
-/// score changes by less than .002, where nothing drifts.
+/// The distance at a quarter of a scale, with the noise there, limits the distance at the scale to
+/// so many times as much. The distance of a step is the same at both. That of a random walk is a
+/// quarter, that of steady drift a sixteenth. From 2 to 4 the score changes by less than .002,
+/// where nothing drifts.
 const STEP: f64 = 3.0;
 
 /// The noise is a quantile over at least this number of positions.
@@ -80,7 +81,7 @@ const MEDIAN: f64 = 0.5;
 /// The noise of rates at a scale is a geometric mean of what was measured, with this weight, and of
 /// what independent rounds would have. Hardly any distances of long stretches are independent, so
 /// their quantile is uncertain. With ½, recordings on a busy machine have .866 instead of .893.
-/// With 1, loops of short phases are lost.
+/// With 1, two of twelve generated runs whose pace changes lose a change.
 const MEASURED: f64 = 0.75;
 
 /// Distances, at least, that have a quantile.
@@ -265,9 +266,10 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
     let mut best = 0.0f64;
     let within = |length: usize| (a.max(b.saturating_sub(length)), c.min(b + length));
     let scale_of = |length: usize| SCALES.iter().rposition(|scale| *scale <= length).unwrap_or(0);
-    // The noise on each side, at the largest scale that is not longer.
+    // For each side, the largest scale that is not longer, and the noise there.
+    let scales_of = |(from, to): (usize, usize)| (scale_of(b - from), scale_of(to - b));
     let usual = |(from, to): (usize, usize), view: usize| {
-        let (left, right) = (scale_of(b - from), scale_of(to - b));
+        let (left, right) = scales_of((from, to));
         let before = noise.at(left, view, 0, from.max(b - SCALES[left]));
         [before, noise.at(right, view, 1, to.min(b + SCALES[right]))]
     };
@@ -312,7 +314,7 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
                 let most = if own == View::Bytes { effective() } else { f64::INFINITY };
                 best = best.max(judged(around, most));
             }
-            let (left, right) = (scale_of(b - from), scale_of(to - b));
+            let (left, right) = scales_of((from, to));
             let recurs = [noise.recurring(left, view, 1, b - 1), noise.recurring(right, view, 0, b)];
             if recurs != [None; 2] {
                 let draws = |side: usize| {
@@ -384,8 +386,8 @@ mod tests {
 
     #[test]
     fn a_gradual_change_is_no_boundary() {
-        // The evidence in the middle of 64 windows of one round, of 64 messages each: so many of
-        // them are of the first pair. The noise is that of windows that are all alike.
+        // There are 64 windows of one round, each of 64 messages. `first` says how many of these
+        // the first pair sends. The noise is that of windows that are all alike.
         let of = |first: &dyn Fn(u32) -> u32| {
             let sums = |first: &dyn Fn(u32) -> u32| {
                 let mut sums = vec![Sums::default()];
