@@ -99,8 +99,9 @@ fn against(
     let (a, b) = (units.rates(one.0, one.1), units.rates(other.0, other.1));
     let largest = SCALES[SCALES.len() - 1] as f64;
     let rounds = weaker((a.rounds, b.rounds), (a.messages, b.messages)).min(largest);
+    // Cheap views first: others may not matter any more.
     let mut most = 0.0f64;
-    for (view, own) in VIEWS.into_iter().enumerate() {
+    for (view, own) in VIEWS.into_iter().enumerate().rev() {
         if own.is_rate() && a.rounds.min(b.rounds) < 3.0 {
             continue;
         }
@@ -110,7 +111,13 @@ fn against(
         } else {
             rounds
         };
-        most = most.max(nats(distance(own), normal, rounds, own));
+        // No distance of shares is greater than 1.
+        if own.is_rate() || nats(1.0, normal, rounds, own) > most {
+            most = most.max(nats(distance(own), normal, rounds, own));
+        }
+        if most >= MOST {
+            return MOST;
+        }
     }
-    most.min(MOST)
+    most
 }
