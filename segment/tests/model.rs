@@ -53,6 +53,26 @@ fn the_numbers_of_ranks_do_not_matter() {
 }
 
 #[test]
+fn the_numbers_of_ranks_do_not_matter_where_many_send_at_once() {
+    // Each rank begins at a time of its own. Later, messages often have one time.
+    let disturbance = Disturbance { skew_ns: 20_000, waits: true, imbalance: 0.1, ..Disturbance::default() };
+    let programs = [
+        "(halo2d|halo3d*3,bisection)*20",
+        "(halo3d*4,random*3)*6,contacts*20",
+        "(transpose*2,halo2d*4)*15,contacts*40",
+        "(alltoall,halo3d*5)*12",
+        "contacts*30,permutation*20,contacts*30,random*20",
+    ];
+    for program in programs {
+        for disturbance in [disturbance, Disturbance { noise: 0.02, ..disturbance }] {
+            let found = phases(program, 64, disturbance);
+            let renumbered = phases(program, 64, Disturbance { renumber: true, ..disturbance });
+            assert_eq!(found, renumbered, "{program} {disturbance:?}");
+        }
+    }
+}
+
+#[test]
 fn how_often_a_loop_goes_round_does_not_matter() {
     for iterations in [2, 16, 17, 60] {
         let found = phases(&format!("(halo2d*20,alltoall*5)*{iterations}"), 64, Disturbance::default());

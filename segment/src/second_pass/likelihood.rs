@@ -8,6 +8,9 @@
 //! change tell what it sends, and tell it again when they have moved the change (expectation
 //! maximization; Dempster, Laird and Rubin, JRSS B 39, 1977).
 
+use std::sync::Arc;
+
+use crate::first_pass::rounds::ranks::Ranks;
 use crate::first_pass::rounds::token_set::TokenSet;
 use crate::first_pass::window::sketch::{Ratio, pair_hash};
 use crate::plan::Behaviour;
@@ -19,6 +22,8 @@ const UNSEEN: f64 = 0.05;
 /// What the old and the new phase send.
 pub(crate) struct Likelihood {
     ratio: Ratio,
+    /// The numbers of ranks in sketches.
+    ranks: Arc<Ranks>,
     members: [Membership; 2],
     /// What windows tell of both, and whether these may hold messages of the neighbours.
     known: [(Behaviour, bool); 2],
@@ -37,7 +42,12 @@ pub(crate) struct Rows<'a> {
 impl Likelihood {
     /// Tells by `ratio` alone, which is positive for messages of the new phase.
     pub(crate) fn new(ratio: Ratio) -> Self {
-        Self { ratio, members: Default::default(), known: Default::default() }
+        Self { ratio, ranks: Arc::default(), members: Default::default(), known: Default::default() }
+    }
+
+    /// Sketches have these numbers of ranks.
+    pub(crate) fn with_ranks(self, ranks: Arc<Ranks>) -> Self {
+        Self { ranks, ..self }
     }
 
     /// What windows tell of the old and the new phase, and whether they are doubtful: they may hold
@@ -52,7 +62,7 @@ impl Likelihood {
     pub(crate) fn of(&self, (src, dst, bytes, operation): (u32, u32, u64, i64), token: Option<u32>) -> f64 {
         let [old, new] = &self.members;
         let token = if old.is_known() && new.is_known() { new.tells(token, old) } else { 0.0 };
-        self.ratio.of(src, dst, bytes, operation) + token
+        self.ratio.of(self.ranks.number(src), self.ranks.number(dst), bytes, operation) + token
     }
 
     /// What messages that both phases send tell: [`Ratio::common`].
@@ -73,9 +83,11 @@ impl Likelihood {
         }
         let mut phases = self.known.clone();
         for ((own, _), side) in phases.iter_mut().zip(sides).filter(|(known, _)| known.1) {
-            let pairs: Vec<u64> =
-                side.src.iter().zip(side.dst).map(|(src, dst)| pair_hash(*src, *dst)).collect();
-            own.sketch.add_columns((side.src, side.dst), &pairs, side.bytes, side.operations);
+            let numbers =
+                |ranks: &[u32]| ranks.iter().map(|rank| self.ranks.number(*rank)).collect::<Vec<_>>();
+            let (src, dst) = (numbers(side.src), numbers(side.dst));
+            let pairs: Vec<u64> = src.iter().zip(&dst).map(|(src, dst)| pair_hash(*src, *dst)).collect();
+            own.sketch.add_columns((&src, &dst), &pairs, side.bytes, side.operations);
             side.tokens.iter().flatten().for_each(|token| own.tokens.insert(*token));
         }
         self.ratio = Ratio::new(&phases[1].0.sketch, &phases[0].0.sketch);

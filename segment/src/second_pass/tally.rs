@@ -210,7 +210,7 @@ impl<'a> Sums<'a> {
                     None => Before::Start,
                 };
                 let meetings = self.run.barriers(next.earliest_ns..next.latest_ns);
-                let likelihood = Likelihood::new(ratio);
+                let likelihood = Likelihood::new(ratio).with_ranks(self.run.rounds.ranks.clone());
                 let likelihood = match before {
                     Before::Phase { .. } => likelihood.with_phases(known),
                     Before::Strays | Before::Start => likelihood,

@@ -2,6 +2,7 @@
 
 mod cutter;
 mod idle;
+pub(crate) mod ranks;
 pub(crate) mod sums;
 pub(crate) mod token_set;
 mod tokens;

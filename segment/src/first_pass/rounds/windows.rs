@@ -1,11 +1,13 @@
 //! Windows of whole rounds, in bounded memory.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use phaseflow_collect::trace::{MessageBlock, Operation};
 
 use super::cutter::{Cutter, End, Kind};
 use super::idle::is_idle;
+use super::ranks::Ranks;
 use super::sums::Sums;
 use super::token_set::TokenSet;
 use super::tokens::Tokens;
@@ -119,10 +121,11 @@ pub(crate) struct Rounds {
     pub(crate) windows: Vec<Window>,
     /// The tokens of the windows' sets.
     pub(crate) tokens: Tokens,
+    /// The numbers of ranks in the windows' sketches.
+    pub(crate) ranks: Arc<Ranks>,
 }
 
-/// A message; messages of one time are sorted in the order of these fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 struct Message {
     src: u32,
     dst: u32,
@@ -133,6 +136,7 @@ struct Message {
 /// Messages that are not counted yet.
 #[derive(Debug, Default)]
 struct Waiting {
+    /// Numbers of ranks, as are the next ones.
     src: Vec<u32>,
     dst: Vec<u32>,
     bytes: Vec<u64>,
@@ -158,6 +162,7 @@ impl Waiting {
 #[derive(Debug)]
 pub(crate) struct FirstPass {
     tokens: Tokens,
+    ranks: Ranks,
     rounds: Cutter,
     found: Rounds,
     /// Messages of a window, at least and at most.
@@ -199,6 +204,7 @@ impl FirstPass {
         let most = LARGEST.0.max(messages / LARGEST.1).max(PER_RANK * u64::from(ranks)).max(2 * least);
         Self {
             tokens: Tokens::default(),
+            ranks: Ranks::default(),
             rounds: Cutter::new(),
             found: Rounds::default(),
             sizes: (least, most),
@@ -248,10 +254,14 @@ impl FirstPass {
         }
     }
 
-    /// Adds the messages of one time in sorted order: their order in the trace means nothing.
+    /// Adds the messages of one time, whose order in the trace means nothing. They are sorted by
+    /// the order in which their ranks came first.
     fn end_instant(&mut self) {
         let mut instant = std::mem::take(&mut self.instant);
-        instant.sort_unstable();
+        let number = |rank: u32| self.ranks.known(rank);
+        instant.sort_unstable_by_key(|own| {
+            (number(own.src), number(own.dst), own.bytes, own.operation, own.src, own.dst)
+        });
         instant.drain(..).for_each(|message| self.next_message(message));
         self.instant = instant;
     }
@@ -262,8 +272,8 @@ impl FirstPass {
         self.see(now_ns);
         let token = self.tokens.number(own.src, own.dst, own.bytes, own.operation);
         let waiting = &mut self.waiting;
-        waiting.src.push(own.src);
-        waiting.dst.push(own.dst);
+        waiting.src.push(self.ranks.add(own.src));
+        waiting.dst.push(self.ranks.add(own.dst));
         waiting.bytes.push(own.bytes);
         waiting.operations.push(own.operation);
         waiting.times.push(now_ns);
@@ -432,6 +442,7 @@ impl FirstPass {
             own[0].sums.merge(&before[at - 1].sums);
         }
         self.found.tokens = self.tokens;
+        self.found.ranks = Arc::new(self.ranks);
         self.found
     }
 

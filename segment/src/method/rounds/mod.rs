@@ -21,9 +21,10 @@
 //! 6. The second pass moves each boundary to the message where the behaviour changes
 //!    ([`search`](crate::second_pass::search)).
 //!
-//! No random numbers. Only ratios of times are used, so their origin and unit do not matter.
-//! Messages of one time are sorted, so their order does not matter either. Tokens and pairs are
-//! numbered as they come, so the numbers of ranks matter only to that sorting.
+//! No random numbers. Only ratios of times are used, so their origin and unit do not matter. Ranks,
+//! tokens and pairs are numbered as they come. Messages of one time are sorted by these numbers, so
+//! neither their order nor the numbers of ranks in the trace matter. Only ranks that come first at
+//! one time are numbered as in the trace.
 //!
 //! A wrong choice for:
 //!
