@@ -262,6 +262,10 @@ impl FirstPass {
         instant.sort_unstable_by_key(|own| {
             (number(own.src), number(own.dst), own.bytes, own.operation, own.src, own.dst)
         });
+        // Who sends comes before who receives.
+        instant.iter().for_each(|own| {
+            self.ranks.add(own.src);
+        });
         instant.drain(..).for_each(|message| self.next_message(message));
         self.instant = instant;
     }
