@@ -59,6 +59,7 @@ mod tests {
         assert!(!is_idle(1_500, irregular(), regular()));
         assert!(is_idle(5_000, regular(), std::iter::empty()));
     }
+
     #[test]
     fn few_of_irregular_silences_are_idle() {
         // A uniform number u in (0, 1] gives a Pareto silence of shape 1.5 as u to the power -⅔.

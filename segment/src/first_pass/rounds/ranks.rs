@@ -1,6 +1,8 @@
 //! Numbers of ranks in the order in which they first come, so that nothing depends on the numbers
-//! that they have in the trace. Ranks that come first in messages of one time have no such order,
-//! and are numbered as in the trace.
+//! that they have in the trace. Of ranks that first come at one time, senders have the smaller
+//! numbers. Otherwise they have no such order, and are numbered as in the trace.
+//!
+//! Memory: four bytes for each rank up to the largest of the trace.
 
 /// The number of each rank that has come.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +36,8 @@ impl Ranks {
         self.numbers.get(rank as usize).copied().unwrap_or(Self::NEW)
     }
 
-    /// The number of a rank; its own if it has not come.
+    /// The number of a rank. One that has not come keeps its own: sketches of equal windows have the
+    /// numbers of the trace, and there no rank is numbered.
     #[inline]
     pub(crate) fn number(&self, rank: u32) -> u32 {
         match self.known(rank) {

@@ -125,6 +125,7 @@ pub(crate) struct Rounds {
     pub(crate) ranks: Arc<Ranks>,
 }
 
+/// A message, with the numbers of ranks that the trace has.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     src: u32,
@@ -136,8 +137,9 @@ struct Message {
 /// Messages that are not counted yet.
 #[derive(Debug, Default)]
 struct Waiting {
-    /// Numbers of ranks, as are the next ones.
+    /// Who sends, by the number in [`Ranks`].
     src: Vec<u32>,
+    /// Who receives, likewise.
     dst: Vec<u32>,
     bytes: Vec<u64>,
     operations: Vec<u8>,

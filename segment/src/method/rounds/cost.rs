@@ -54,10 +54,10 @@ const PERSISTENCE: usize = 4;
 /// of step.
 const QUARTER: usize = 4;
 
-/// The distance at a quarter of a scale, with the noise there, limits the distance at the scale to
-/// so many times as much. The distance of a step is the same at both. That of a random walk is a
-/// quarter, that of steady drift a sixteenth. From 2 to 4 the score changes by less than .002,
-/// where nothing drifts.
+/// The distance at a scale counts at most this many times the sum of the distance and the noise at
+/// a quarter of that scale. A step has the same distance at both scales. A random walk has a
+/// quarter of its distance at the smaller one, steady drift a sixteenth. From 2 to 4 the score
+/// changes by less than .002, where nothing drifts.
 const STEP: f64 = 3.0;
 
 /// The noise is a quantile over at least this number of positions.

@@ -99,7 +99,7 @@ fn against(
     let (a, b) = (units.rates(one.0, one.1), units.rates(other.0, other.1));
     let largest = SCALES[SCALES.len() - 1] as f64;
     let rounds = weaker((a.rounds, b.rounds), (a.messages, b.messages)).min(largest);
-    // Cheap views first: others may not matter any more.
+    // The rates come first: they cost least, and often decide alone.
     let mut most = 0.0f64;
     for (view, own) in VIEWS.into_iter().enumerate().rev() {
         if own.is_rate() && a.rounds.min(b.rounds) < 3.0 {
