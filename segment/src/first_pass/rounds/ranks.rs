@@ -36,8 +36,8 @@ impl Ranks {
         self.numbers.get(rank as usize).copied().unwrap_or(Self::NEW)
     }
 
-    /// The number of a rank. One that has not come keeps its own: sketches of equal windows have the
-    /// numbers of the trace, and there no rank is numbered.
+    /// The number of a rank. One that has not come keeps its own: sketches of equal windows have
+    /// the numbers of the trace, and there no rank is numbered.
     #[inline]
     pub(crate) fn number(&self, rank: u32) -> u32 {
         match self.known(rank) {
