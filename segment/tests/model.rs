@@ -43,6 +43,24 @@ fn a_heavy_pair_among_small_messages_is_a_phase() {
 }
 
 #[test]
+fn a_pair_that_loads_its_link_many_times_as_much_is_a_phase() {
+    // The messages of 128 KiB are a twentieth of all bytes, but 16 times what any other pair sends.
+    // A round takes as long as before.
+    let step = "halo3d[bytes=8KiB,gap=311us]*40";
+    let program = format!("{step},halo3d[bytes=8KiB]+pair[bytes=128KiB,gap=179us]*30,{step}");
+    for jitter in [0.0, 0.05, 0.2] {
+        let found = phases(&program, 64, Disturbance { jitter, ..Disturbance::default() });
+        let labels: Vec<_> = found.iter().map(|row| row.1).collect();
+        assert_eq!(labels, [Some(0), Some(1), Some(0)], "{jitter}: {found:?}");
+        // Rounds take 0.36 ms, and up to a fifth of the pause more.
+        let expected = [40, 70].map(|rounds| rounds * 364_000);
+        for (row, expected) in found[1..].iter().zip(expected) {
+            assert!(row.0.abs_diff(expected) < expected / 5, "{jitter}: {found:?}");
+        }
+    }
+}
+
+#[test]
 fn the_numbers_of_ranks_do_not_matter() {
     let with = |renumber| {
         phases("(halo2d*8,shift*9)*6,transpose*30", 64, Disturbance { renumber, ..Disturbance::default() })

@@ -34,7 +34,11 @@ pub(super) const DIFFERENCE: f64 = 0.06;
 /// Resolution of rates: rates that differ by a smaller factor are one phase.
 const FACTOR: f64 = 1.5;
 
-/// Degrees of freedom of a view of shares; a rate has one.
+/// Resolution of the heaviest pair's share. With 2, phases whose sizes have heavy tails are divided
+/// more often.
+const HEAVIER: f64 = 3.0;
+
+/// Degrees of freedom of a view of shares; a rate has one, and so has a single share.
 const FREEDOM: f64 = 8.0;
 
 /// Degrees of freedom of one round.
@@ -45,6 +49,10 @@ pub(super) const SCALES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// Rounds on both sides that a rate needs.
 const ROUNDS_OF_RATE: f64 = 3.0;
+
+/// Rounds on both sides that the heaviest pair's share needs: a link is loaded for longer than a
+/// few rounds. With three, more phases whose sizes have heavy tails are divided.
+const ROUNDS_OF_HEAVIEST: f64 = 8.0;
 
 /// Multiples of the scale over which a distance has to persist, as far as the stretches reach. An
 /// oddity beside a boundary does not persist.
@@ -92,8 +100,12 @@ const MEAN_OVER_MEDIAN: f64 = 2.2;
 
 /// Evidence in nats of a distance `x` from `k` rounds, where `e` is normal.
 pub(super) fn nats(x: f64, e: f64, k: f64, view: View) -> f64 {
-    let resolution = if view.is_rate() { FACTOR.ln().powi(2) } else { DIFFERENCE } / (2.0 * PRICE);
-    let freedom = if view.is_rate() { 1.0 } else { FREEDOM };
+    let (resolution, freedom) = match view {
+        View::Pairs | View::Bytes | View::Sizes => (DIFFERENCE, FREEDOM),
+        View::MessageRate | View::ByteRate => (FACTOR.ln().powi(2), 1.0),
+        View::Heaviest => (HEAVIER.ln().powi(2), 1.0),
+    };
+    let resolution = resolution / (2.0 * PRICE);
     let more = x - e;
     // NaN if a rate is unknown.
     if more.is_nan() || more <= 0.0 {
@@ -283,7 +295,12 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
         let (one, other) = (units.rates(far.0, b), units.rates(b, far.1));
         let effective = || units.effective_messages(far.0, b).min(units.effective_messages(b, far.1));
         for (view, own) in VIEWS.into_iter().enumerate() {
-            if own.is_rate() && one.rounds.min(other.rounds) < ROUNDS_OF_RATE {
+            let least = match own {
+                View::Pairs | View::Bytes | View::Sizes => 0.0,
+                View::MessageRate | View::ByteRate => ROUNDS_OF_RATE,
+                View::Heaviest => ROUNDS_OF_HEAVIEST,
+            };
+            if one.rounds.min(other.rounds) < least {
                 continue;
             }
             let distance = |(from, to): (usize, usize)| units.distance((from, b), (b, to), own);
@@ -301,7 +318,7 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
                 }
                 let rounds = (sides[0].1, sides[1].1);
                 let mut draws = weaker(rounds, (one.messages, other.messages));
-                if !own.is_rate() {
+                if own.is_share() {
                     draws = draws.max(weaker(rounds, (one.bytes, other.bytes)).min(effective()));
                 }
                 nats(distance, normal, draws.min(most), own)
@@ -339,6 +356,7 @@ mod tests {
             assert!((nats(DIFFERENCE, 0.0, 1e9, view) - PRICE).abs() < 1e-9);
         }
         assert!((nats(FACTOR.ln().powi(2), 0.0, 1e9, View::ByteRate) - PRICE).abs() < 1e-9);
+        assert!((nats(HEAVIER.ln().powi(2), 0.0, 1e9, View::Heaviest) - PRICE).abs() < 1e-9);
         assert!(nats(f64::NAN, 0.0, 1.0, View::ByteRate).abs() < 1e-12);
         // A normal distance proves nothing; nor does a large one without rounds.
         assert!(

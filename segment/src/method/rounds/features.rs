@@ -17,15 +17,28 @@ pub(super) enum View {
     MessageRate,
     /// Bytes a nanosecond.
     ByteRate,
+    /// The share of all bytes that the pair with most of them has. A pair may load its link many
+    /// times as much while the shares of all pairs hardly differ.
+    Heaviest,
 }
 
-/// All views; the rates come last.
-pub(super) const VIEWS: [View; 5] =
+/// All views: those of [`LABELLED`] come first.
+pub(super) const VIEWS: [View; 6] =
+    [View::Pairs, View::Bytes, View::Sizes, View::MessageRate, View::ByteRate, View::Heaviest];
+
+/// The views that tell labels apart; the rates come last. With the heaviest pair among them, fewer
+/// loops of short phases are found: 72 generated runs have .871 instead of .880.
+pub(super) const LABELLED: [View; 5] =
     [View::Pairs, View::Bytes, View::Sizes, View::MessageRate, View::ByteRate];
 
 impl View {
     pub(super) fn is_rate(self) -> bool {
         matches!(self, View::MessageRate | View::ByteRate)
+    }
+
+    /// Whether it compares the shares of all pairs, or of all sizes.
+    pub(super) fn is_share(self) -> bool {
+        matches!(self, View::Pairs | View::Bytes | View::Sizes)
     }
 }
 
@@ -119,6 +132,9 @@ pub(super) struct Units<'a> {
     pub(super) edges: Vec<usize>,
     /// Counts before each unit, and the total.
     pub(super) rates: Vec<Rates>,
+    /// Natural logarithms of the heaviest pair's share in each round, summed over the rounds before
+    /// each unit, and the total.
+    heaviest: Vec<f64>,
     /// For each unit, whether a silence lies before it; nothing is joined over a silence.
     pub(super) locked: Vec<bool>,
 }
@@ -126,10 +142,13 @@ pub(super) struct Units<'a> {
 impl<'a> Units<'a> {
     pub(super) fn new(sums: &'a [&'a Sums], edges: Vec<usize>, rates: &[Rates], locked: Vec<bool>) -> Self {
         let mut all = vec![Rates::default()];
-        for own in rates {
+        let mut heaviest = vec![0.0];
+        for (own, edge) in rates.iter().zip(edges.windows(2)) {
             all.push(all[all.len() - 1].plus(*own));
+            let log = heaviest_share(sums[edge[0]], sums[edge[1]]).ln();
+            heaviest.push(heaviest[heaviest.len() - 1] + own.rounds * log);
         }
-        Self { sums, edges, rates: all, locked }
+        Self { sums, edges, rates: all, heaviest, locked }
     }
 
     /// Number of units.
@@ -151,7 +170,7 @@ impl<'a> Units<'a> {
     }
 
     /// The distance of units `a..b` from `c..d` in a view: squared Hellinger distance of shares, or
-    /// squared difference of the logarithms of rates.
+    /// squared difference of the logarithms of rates, or of the heaviest pair's share.
     pub(super) fn distance(&self, (a, b): (usize, usize), (c, d): (usize, usize), view: View) -> f64 {
         let at = |unit: usize| self.sums[self.edges[unit]];
         match view {
@@ -159,8 +178,38 @@ impl<'a> Units<'a> {
             View::Bytes => distance_of_bytes(&at(a).bytes, &at(b).bytes, &at(c).bytes, &at(d).bytes),
             View::Sizes => distance_of_counts(&at(a).sizes, &at(b).sizes, &at(c).sizes, &at(d).sizes),
             View::MessageRate | View::ByteRate => self.rates(a, b).distance(self.rates(c, d), view),
+            View::Heaviest => self.distance_of_heaviest((a, b), (c, d)),
         }
     }
+
+    /// The lesser of two: that of the shares in all messages, and that of the geometric means of
+    /// the rounds' shares. One huge message changes the first alone. Where each round has another
+    /// heaviest pair, only the second is large.
+    fn distance_of_heaviest(&self, (a, b): (usize, usize), (c, d): (usize, usize)) -> f64 {
+        let mean = |from: usize, to: usize| {
+            (self.heaviest[to] - self.heaviest[from]) / self.rates(from, to).rounds.max(1.0)
+        };
+        let of_means = (mean(a, b) - mean(c, d)).powi(2);
+        if of_means <= 0.0 {
+            return 0.0;
+        }
+        let share =
+            |from: usize, to: usize| heaviest_share(self.sums[self.edges[from]], self.sums[self.edges[to]]);
+        let of_all = share(a, b) / share(c, d);
+        of_means.min(of_all.ln().powi(2))
+    }
+}
+
+/// The largest share of the bytes between two sums; 1 if there are none.
+fn heaviest_share(before: &Sums, after: &Sums) -> f64 {
+    let mut most = [0u64; LANES];
+    for (before, after) in before.bytes.chunks_exact(LANES).zip(after.bytes.chunks_exact(LANES)) {
+        for lane in 0..LANES {
+            most[lane] = most[lane].max(after[lane].wrapping_sub(before[lane]));
+        }
+    }
+    let most = most.into_iter().fold(0, u64::max);
+    if most == 0 { 1.0 } else { most as f64 / (after.total - before.total) }
 }
 
 /// What stretches look like, to compare each with many others: the squared Hellinger distance of
@@ -189,13 +238,14 @@ impl Profile {
         }
     }
 
-    /// The distance in a view, as [`Units::distance`] defines it.
+    /// The distance in a view of [`LABELLED`], as [`Units::distance`] defines it; 0 in others.
     pub(super) fn distance(&self, other: &Self, view: View) -> f64 {
         match view {
             View::Pairs => apart(&self.pairs, &other.pairs),
             View::Bytes => apart(&self.bytes, &other.bytes),
             View::Sizes => apart(&self.sizes, &other.sizes),
             View::MessageRate | View::ByteRate => self.rates.distance(other.rates, view),
+            View::Heaviest => 0.0,
         }
     }
 }
@@ -271,13 +321,39 @@ mod tests {
     }
 
     #[test]
+    fn the_heaviest_share_differs_in_both_of_its_means() {
+        // Windows of one round. The first pair has these bytes, of 1000 in all, the rest is spread.
+        let of = |first: &[u64]| -> Vec<Vec<(u32, u64)>> {
+            let window = |first: &u64| {
+                (1..=10).map(|pair| (pair, (1000 - first) / 10 - 1)).chain([(0, first - 1)]).collect()
+            };
+            first.iter().map(window).collect()
+        };
+        let distance = |one: &[u64], other: &[u64]| {
+            let windows = [of(one), of(other)].concat();
+            let sums = sums(&windows.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let rates = vec![Rates::new(11.0, 1000.0, 100.0, 1.0); windows.len()];
+            let sums: Vec<&Sums> = sums.iter().collect();
+            let all = windows.len();
+            let units = Units::new(&sums, (0..=all).collect(), &rates, vec![false; all]);
+            units.distance((0, one.len()), (one.len(), all), View::Heaviest)
+        };
+        // A quarter of the bytes, then three quarters.
+        assert!((distance(&[250; 4], &[750; 4]) - 3f64.ln().powi(2)).abs() < 1e-9);
+        // One huge message: the mean share is 1.5 times as large, the geometric mean 3 ^ ¼ times.
+        let once = distance(&[250; 4], &[250, 250, 250, 750]);
+        assert!((once - (3f64.ln() / 4.0).powi(2)).abs() < 1e-9, "{once}");
+        assert!(distance(&[250; 2], &[250; 2]) < 1e-12);
+    }
+
+    #[test]
     fn profiles_are_as_far_apart_as_their_stretches() {
         let sums = sums(&[&[(0, 99), (1, 9)], &[(0, 99), (300, 70)], &[(2, 7)], &[(0, 9)], &[]]);
         let rates = [3.0, 5.0, 2.0, 7.0, 1.0].map(|ns| Rates::new(2.0, 50.0, ns, 1.0));
         let sums: Vec<&Sums> = sums.iter().collect();
         let units = Units::new(&sums, (0..=5).collect(), &rates, vec![false; 5]);
         let profile = |from, to| Profile::new(&units, [(from, to)].into_iter());
-        for view in VIEWS {
+        for view in LABELLED {
             for ((a, b), (c, d)) in [((0, 1), (1, 2)), ((0, 2), (2, 4)), ((1, 3), (3, 4)), ((0, 1), (4, 5))] {
                 let expected = units.distance((a, b), (c, d), view);
                 let own = profile(a, b).distance(&profile(c, d), view);

@@ -7,7 +7,7 @@
 use kodama::{Method, linkage};
 
 use super::cost::{Noise, PRICE, SCALES, nats, weaker};
-use super::features::{Profile, Units, VIEWS, View};
+use super::features::{LABELLED, Profile, Units, View};
 
 /// Stretches, at most, that are all compared with each other. If there are more, those with the
 /// fewest messages join the nearest of these, or found a label.
@@ -25,7 +25,7 @@ const NEVER: f64 = 1e9;
 pub(super) fn labels(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<u32> {
     let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
     let spans: Vec<(usize, usize)> = (0..starts.len()).map(|at| (starts[at], end(at))).collect();
-    let usual: Vec<[f64; VIEWS.len()]> = spans.iter().map(|span| noise_inside(noise, *span)).collect();
+    let usual: Vec<[f64; LABELLED.len()]> = spans.iter().map(|span| noise_inside(noise, *span)).collect();
     let profiles: Vec<Profile> =
         spans.iter().map(|span| Profile::new(units, std::iter::once(*span))).collect();
     let dissimilarity = |one: usize, other: usize| {
@@ -82,7 +82,7 @@ pub(super) fn labels(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<
 }
 
 /// The noise in the middle of a stretch, at the largest scale that is not longer than the stretch.
-fn noise_inside(noise: &Noise, (from, to): (usize, usize)) -> [f64; VIEWS.len()] {
+fn noise_inside(noise: &Noise, (from, to): (usize, usize)) -> [f64; LABELLED.len()] {
     let scale = SCALES.iter().rposition(|scale| *scale <= to - from).unwrap_or(0);
     let middle = usize::midpoint(from, to);
     std::array::from_fn(|view| 0.5 * (noise.at(scale, view, 0, middle) + noise.at(scale, view, 1, middle)))
@@ -93,7 +93,7 @@ fn noise_inside(noise: &Noise, (from, to): (usize, usize)) -> [f64; VIEWS.len()]
 fn against(
     units: &Units<'_>,
     (one, other): ((usize, usize), (usize, usize)),
-    usual: (&[f64; VIEWS.len()], &[f64; VIEWS.len()]),
+    usual: (&[f64; LABELLED.len()], &[f64; LABELLED.len()]),
     distance: impl Fn(View) -> f64,
 ) -> f64 {
     let (a, b) = (units.rates(one.0, one.1), units.rates(other.0, other.1));
@@ -101,7 +101,7 @@ fn against(
     let rounds = weaker((a.rounds, b.rounds), (a.messages, b.messages)).min(largest);
     // The rates come first: they cost least, and often decide alone.
     let mut most = 0.0f64;
-    for (view, own) in VIEWS.into_iter().enumerate().rev() {
+    for (view, own) in LABELLED.into_iter().enumerate().rev() {
         if own.is_rate() && a.rounds.min(b.rounds) < 3.0 {
             continue;
         }

@@ -275,7 +275,7 @@ fn starts_up(run: &Run, phases: &[Start]) -> bool {
 fn slack(units: &Units<'_>, first: usize, start: usize, end: usize) -> usize {
     let (from, to) = (first.max(start.saturating_sub(SLACK)), end.min(start + SLACK));
     let alike = |view: &View| units.distance((from, start), (start, to), *view) < DIFFERENCE;
-    if VIEWS.iter().filter(|view| !view.is_rate()).all(alike) { SLACK_OF_RATES } else { SLACK }
+    if VIEWS.iter().filter(|view| view.is_share()).all(alike) { SLACK_OF_RATES } else { SLACK }
 }
 
 /// Stretches with room for the second pass; begins and ends of idle stretches are exact. If

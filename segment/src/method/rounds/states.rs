@@ -16,7 +16,7 @@
 //! [`PRICE`] by itself again.
 
 use super::cost::{Noise, PRICE, nats};
-use super::features::{Profile, Units, VIEWS, View};
+use super::features::{LABELLED, Profile, Units, View};
 
 /// States, at most: the labels with the most windows. Stretches with other labels stay.
 const MOST: usize = 64;
@@ -140,7 +140,7 @@ impl States {
         let effective = units.effective_messages(unit, unit + 1);
         let against = |(at, state): (usize, &Profile)| {
             let leaves = if known == Some(at) { 0.0 } else { LEAVES };
-            let nats = VIEWS.into_iter().enumerate().map(|(at, view)| {
+            let nats = LABELLED.into_iter().enumerate().map(|(at, view)| {
                 let usual = 0.5 * (noise.at(0, at, 0, unit) + noise.at(0, at, 1, unit + 1));
                 let rounds = if view == View::Bytes { rounds.min(effective) } else { rounds };
                 nats(own.distance(state, view), usual, rounds, view)
