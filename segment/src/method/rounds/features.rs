@@ -132,9 +132,9 @@ pub(super) struct Units<'a> {
     pub(super) edges: Vec<usize>,
     /// Counts before each unit, and the total.
     pub(super) rates: Vec<Rates>,
-    /// Natural logarithms of the heaviest pair's share in each round, summed over the rounds before
-    /// each unit, and the total.
-    heaviest: Vec<f64>,
+    /// Before each unit, and in total: rounds that have bytes, and the natural logarithms of the
+    /// heaviest pair's share in each of these.
+    heaviest: Vec<(f64, f64)>,
     /// For each unit, whether a silence lies before it; nothing is joined over a silence.
     pub(super) locked: Vec<bool>,
 }
@@ -142,11 +142,14 @@ pub(super) struct Units<'a> {
 impl<'a> Units<'a> {
     pub(super) fn new(sums: &'a [&'a Sums], edges: Vec<usize>, rates: &[Rates], locked: Vec<bool>) -> Self {
         let mut all = vec![Rates::default()];
-        let mut heaviest = vec![0.0];
+        let mut heaviest = vec![(0.0, 0.0)];
         for (own, edge) in rates.iter().zip(edges.windows(2)) {
             all.push(all[all.len() - 1].plus(*own));
-            let log = heaviest_share(sums[edge[0]], sums[edge[1]]).ln();
-            heaviest.push(heaviest[heaviest.len() - 1] + own.rounds * log);
+            let share = heaviest_share(sums[edge[0]], sums[edge[1]]);
+            let (rounds, logs) = heaviest[heaviest.len() - 1];
+            heaviest.push(
+                share.map_or((rounds, logs), |share| (rounds + own.rounds, logs + own.rounds * share.ln())),
+            );
         }
         Self { sums, edges, rates: all, heaviest, locked }
     }
@@ -184,24 +187,27 @@ impl<'a> Units<'a> {
 
     /// The lesser of two: that of the shares in all messages, and that of the geometric means of
     /// the rounds' shares. One huge message changes the first alone. Where each round has another
-    /// heaviest pair, only the second is large.
-    fn distance_of_heaviest(&self, (a, b): (usize, usize), (c, d): (usize, usize)) -> f64 {
-        let mean = |from: usize, to: usize| {
-            (self.heaviest[to] - self.heaviest[from]) / self.rates(from, to).rounds.max(1.0)
+    /// heaviest pair, only the second is large. It is 0 if one side has no bytes, as shares have.
+    fn distance_of_heaviest(&self, one: (usize, usize), other: (usize, usize)) -> f64 {
+        let mean = |(from, to): (usize, usize)| {
+            let (before, after) = (self.heaviest[from], self.heaviest[to]);
+            (after.1 - before.1) / (after.0 - before.0)
         };
-        let of_means = (mean(a, b) - mean(c, d)).powi(2);
-        if of_means <= 0.0 {
+        let of_means = (mean(one) - mean(other)).powi(2);
+        // NaN without bytes. Regular rounds are alike, and sums cost more to compare.
+        if of_means.is_nan() || of_means <= 0.0 {
             return 0.0;
         }
-        let share =
-            |from: usize, to: usize| heaviest_share(self.sums[self.edges[from]], self.sums[self.edges[to]]);
-        let of_all = share(a, b) / share(c, d);
-        of_means.min(of_all.ln().powi(2))
+        let share = |(from, to): (usize, usize)| {
+            heaviest_share(self.sums[self.edges[from]], self.sums[self.edges[to]])
+        };
+        let (Some(own), Some(others)) = (share(one), share(other)) else { return 0.0 };
+        of_means.min((own / others).ln().powi(2))
     }
 }
 
-/// The largest share of the bytes between two sums; 1 if there are none.
-fn heaviest_share(before: &Sums, after: &Sums) -> f64 {
+/// The largest share of the bytes between two sums; `None` if there are none.
+fn heaviest_share(before: &Sums, after: &Sums) -> Option<f64> {
     let mut most = [0u64; LANES];
     for (before, after) in before.bytes.chunks_exact(LANES).zip(after.bytes.chunks_exact(LANES)) {
         for lane in 0..LANES {
@@ -209,7 +215,7 @@ fn heaviest_share(before: &Sums, after: &Sums) -> f64 {
         }
     }
     let most = most.into_iter().fold(0, u64::max);
-    if most == 0 { 1.0 } else { most as f64 / (after.total - before.total) }
+    (most > 0).then(|| most as f64 / (after.total - before.total))
 }
 
 /// What stretches look like, to compare each with many others: the squared Hellinger distance of
@@ -323,9 +329,11 @@ mod tests {
     #[test]
     fn the_heaviest_share_differs_in_both_of_its_means() {
         // Windows of one round. The first pair has these bytes, of 1000 in all, the rest is spread.
+        // With 0, the window is empty.
         let of = |first: &[u64]| -> Vec<Vec<(u32, u64)>> {
-            let window = |first: &u64| {
-                (1..=10).map(|pair| (pair, (1000 - first) / 10 - 1)).chain([(0, first - 1)]).collect()
+            let window = |first: &u64| match first {
+                0 => Vec::new(),
+                _ => (1..=10).map(|pair| (pair, (1000 - first) / 10 - 1)).chain([(0, first - 1)]).collect(),
             };
             first.iter().map(window).collect()
         };
@@ -344,6 +352,9 @@ mod tests {
         let once = distance(&[250; 4], &[250, 250, 250, 750]);
         assert!((once - (3f64.ln() / 4.0).powi(2)).abs() < 1e-9, "{once}");
         assert!(distance(&[250; 2], &[250; 2]) < 1e-12);
+        // Windows of barriers alone have no bytes, and change nothing.
+        assert!((distance(&[0, 250, 0, 250], &[750; 4]) - 3f64.ln().powi(2)).abs() < 1e-9);
+        assert!(distance(&[0; 4], &[750; 4]) < 1e-12);
     }
 
     #[test]
