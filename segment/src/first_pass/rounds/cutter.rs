@@ -4,7 +4,9 @@
 //! messages in the window come again, so ranks may be out of step. A window ends when its messages
 //! come from ranks in their next round. A phase ends when tokens come that were in neither of the
 //! last two windows, or when rounds become much longer or shorter. A phase of one round between
-//! the rounds of another ends when its ranks begin the other's next round. All rules but that of
+//! the rounds of another ends when its ranks begin the other's next round. Before anything comes
+//! again, a phase ends when tokens come that twice came in other windows than those before. So what
+//! recurs is cut alike. All rules but that of
 //! lengths are cumulative sums (CUSUM, Page, Continuous inspection schemes, Biometrika 41, 1954).
 //! In these, single messages raise no alarm. The window ends where the sum last began to grow.
 
@@ -40,6 +42,14 @@ const UNLIKE: u64 = 2;
 /// of its step. From 3 to 5 the score changes by less than .002, but for single runs.
 const ESTABLISHED: u32 = 4;
 
+/// At least this part of a window's tokens came together before, less those that did not, where
+/// tokens of another window end it. With .5 and .9, the score of generated runs is lower by .01.
+const TOGETHER: f32 = 0.7;
+
+/// Windows, at least, in which a token came before it may tell that. One may be an accident: with
+/// one, recorded programs have .794 instead of .861.
+const TWICE: u32 = 2;
+
 /// A cumulative sum that never falls below 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
@@ -58,6 +68,26 @@ impl Sum {
             self.value += 1.0;
         } else {
             self.value = (self.value - DECAY).max(0.0);
+        }
+    }
+}
+
+/// The window in which most tokens came before: the majority vote of Boyer and Moore (MJRTY: a fast
+/// majority vote algorithm, Automated Reasoning, 1991).
+#[derive(Clone, Copy, Debug, Default)]
+struct Origin {
+    window: u64,
+    /// Tokens of that window, less those of others.
+    votes: u32,
+}
+
+impl Origin {
+    #[inline]
+    fn vote(&mut self, window: u64) {
+        match self.votes {
+            0 => *self = Self { window, votes: 1 },
+            _ if self.window == window => self.votes += 1,
+            _ => self.votes -= 1,
         }
     }
 }
@@ -96,6 +126,9 @@ pub(super) struct End {
     pub(super) rounds: u32,
     /// What it is.
     pub(super) kind: Kind,
+    /// What follows may be of the same round: it is known to come apart, but nothing has come again
+    /// since the window began.
+    pub(super) divides: bool,
 }
 
 /// What a window is.
@@ -135,10 +168,14 @@ pub(super) struct Cutter {
     repeated: bool,
     /// Messages of the window before.
     before: u64,
-    /// Tokens that came in this window.
+    /// Tokens that came in this window, and where they came before.
     tokens: u32,
-    /// Rank and token of the messages of this window, and whether the token was new.
-    recent: Vec<(u32, u32, bool)>,
+    origin: Origin,
+    /// Ranks returned to the rounds before: what comes next is a part of these.
+    returned: bool,
+    /// Rank and token of the messages of this window, the window in which the token came before,
+    /// and whether it was new.
+    recent: Vec<(u32, u32, u64, bool)>,
     /// By rank.
     sources: Vec<Source>,
 }
@@ -161,6 +198,8 @@ impl Cutter {
             repeated: false,
             before: 0,
             tokens: 0,
+            origin: Origin::default(),
+            returned: false,
             recent: Vec::new(),
             sources: Vec::new(),
         }
@@ -180,15 +219,18 @@ impl Cutter {
         self.count(message, (src, token), tokens);
         let messages = message + 1 - self.start;
         let alarm = NEW.0.max(NEW.1 * self.before.max(messages) as f32);
-        if self.repeated && self.new.value >= alarm && self.new.since > self.part {
+        if self.new.value >= alarm && self.new.since > self.part {
+            let divides = !self.repeated;
             let end = self.close(self.new.since, Kind::Whole, false, tokens);
             self.interrupts = self.row >= ESTABLISHED;
             self.row = 0;
-            return Some(end);
+            return Some(End { divides, ..end });
         }
         if self.returns.value >= alarm && self.returns.since > self.part {
             self.row = 0;
-            return Some(self.close(self.returns.since, Kind::Whole, false, tokens));
+            let end = self.close(self.returns.since, Kind::Whole, false, tokens);
+            self.returned = true;
+            return Some(end);
         }
         if self.repeats.value >= REPEATS.0.max(REPEATS.1 * (message + 1 - self.round_start) as f32) {
             self.repeated = true;
@@ -224,7 +266,7 @@ impl Cutter {
         let open = [&self.repeats, &self.new, &self.returns].iter().any(|sum| sum.value > 0.0);
         (!open).then(|| {
             self.part = message + 1;
-            End { message: self.part, rounds: 1, kind: Kind::Part }
+            End { message: self.part, rounds: 1, kind: Kind::Part, divides: false }
         })
     }
 
@@ -248,9 +290,16 @@ impl Cutter {
         }
         self.repeats.add(source.rounds > rounds, message);
         let is_new = last.window + 1 < self.window;
-        if self.repeated {
-            self.new.add(is_new, message);
-        }
+        // A token of the window before last may be of both phases. So may those of one phase that
+        // were at its last begin, or end, in neighbouring windows.
+        let is_apart = || {
+            last.windows >= TWICE
+                && last.window + 2 < self.window
+                && last.window.abs_diff(self.origin.window) > 1
+                && self.origin.votes as f32 >= TOGETHER * self.tokens as f32
+                && !self.returned
+        };
+        self.new.add(is_new && (self.repeated || is_apart()), message);
         if self.interrupts {
             if is_new {
                 (source.is_new, source.returned) = (true, false);
@@ -265,14 +314,20 @@ impl Cutter {
         }
         let first = if count == 0 { source.sent } else { last.first };
         source.sent += 1;
-        self.tokens += u32::from(count == 0);
-        *own = Last { window: self.window, count: count + 1, first };
-        self.recent.push((src, token, is_new));
+        let windows = if last.window == self.window { last.windows } else { last.windows + 1 };
+        *own = Last { window: self.window, windows, count: count + 1, first };
+        if count == 0 {
+            self.tokens += 1;
+            if is_new && last.windows >= TWICE {
+                self.origin.vote(last.window);
+            }
+        }
+        self.recent.push((src, token, last.window, is_new));
     }
 
     /// Ends the window before message `end`.
     pub(super) fn close(&mut self, end: u64, kind: Kind, repeated: bool, tokens: &mut Tokens) -> End {
-        let closed = End { message: end, rounds: self.rounds, kind };
+        let closed = End { message: end, rounds: self.rounds, kind, divides: false };
         let gone = ((end - self.start) as usize).min(self.recent.len());
         self.before = end - self.start;
         self.rounds_before = self.rounds;
@@ -282,7 +337,8 @@ impl Cutter {
         (self.repeats, self.new, self.returns) = Default::default();
         self.recent.drain(..gone);
         self.tokens = 0;
-        for (src, token, is_new) in &self.recent {
+        (self.origin, self.returned) = (Origin::default(), false);
+        for (src, token, before, is_new) in &self.recent {
             let source = &mut self.sources[*src as usize];
             if source.window != self.window {
                 *source = source.next(self.window);
@@ -293,9 +349,16 @@ impl Cutter {
             let Some(token) = tokens.list.get_mut(*token as usize) else { continue };
             let own = &mut token.last;
             let again = own.window == self.window;
-            self.tokens += u32::from(!again);
+            if !again {
+                self.tokens += 1;
+                // The window that has ended counts, too.
+                if *is_new && own.windows > TWICE {
+                    self.origin.vote(*before);
+                }
+            }
             *own = Last {
                 window: self.window,
+                windows: own.windows,
                 count: if again { own.count + 1 } else { 1 },
                 first: if again { own.first } else { first },
             };
@@ -316,7 +379,7 @@ impl Cutter {
 
     /// Gives tokens new numbers.
     pub(super) fn renumber(&mut self, becomes: &[u32]) {
-        self.recent.iter_mut().for_each(|(_, token, _)| *token = becomes[*token as usize]);
+        self.recent.iter_mut().for_each(|(_, token, ..)| *token = becomes[*token as usize]);
     }
 }
 
@@ -372,6 +435,19 @@ mod tests {
         // Two rounds and one are a step of three.
         let step = [ring(100, 1), ring(100, 1), ring(100, 7)].concat();
         assert_eq!(sizes(step.repeat(3), 24), [100, 100, 300, 300, 100]);
+    }
+
+    #[test]
+    fn what_twice_came_apart_is_cut_apart() {
+        let [own, one, other] = [1, 7, 9].map(|step| ring(100, step));
+        let apart = [own.repeat(3), one.repeat(3), own.repeat(3), other.repeat(3)].concat();
+        // One round of the one, and then the other.
+        let together = [own.repeat(3), one, other.repeat(3)].concat();
+        let twice = [apart.repeat(2), together.clone()].concat();
+        assert_eq!(sizes(twice, 24), [100; 31]);
+        // Once may be an accident: the one ends with messages of the other.
+        let once = [apart, together].concat();
+        assert!(sizes(once, 24)[15] > 100);
     }
 
     #[test]

@@ -19,13 +19,15 @@ const MOST_PAIRS: usize = 1 << 18;
 pub(super) struct Last {
     /// The window, from 1; 0 if it never came.
     pub(super) window: u64,
+    /// Windows in which it came.
+    pub(super) windows: u32,
     /// Messages with the token in that window.
     pub(super) count: u32,
     /// Messages in that window before the first one with the token.
     pub(super) first: u32,
 }
 
-const NEVER: Last = Last { window: 0, count: 0, first: 0 };
+const NEVER: Last = Last { window: 0, windows: 0, count: 0, first: 0 };
 
 /// A token that is followed.
 #[derive(Clone, Copy, Debug)]
@@ -196,7 +198,8 @@ mod tests {
         let mut tokens = Tokens::default();
         for src in 0..100 {
             let number = tokens.number(src, 200, 8, 0);
-            tokens.list[number as usize].last = Last { window: u64::from(src), count: 1, first: src };
+            tokens.list[number as usize].last =
+                Last { window: u64::from(src), windows: 1, count: 1, first: src };
         }
         let becomes = tokens.forget(90);
         assert_eq!(tokens.list.len(), 11);

@@ -68,6 +68,8 @@ pub(crate) struct Window {
     /// its end do.
     pub(crate) sums: Sums,
     pub(crate) tokens: TokenSet,
+    /// It may go on with the round of the window before.
+    pub(crate) divides: bool,
 }
 
 impl Window {
@@ -349,6 +351,7 @@ impl FirstPass {
     fn end(&mut self, end: End) {
         self.open_rounds = u64::from(end.rounds);
         self.close(end.message, 0);
+        self.open.divides = end.divides;
         if end.kind == Kind::Whole {
             let parts = self.found.windows.split_off((self.parts + 1).min(self.found.windows.len()));
             if let Some(whole) = self.found.windows.last_mut().filter(|_| !parts.is_empty()) {

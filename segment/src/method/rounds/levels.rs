@@ -111,11 +111,12 @@ fn messages(rounds: &Rounds, from: usize, to: usize) -> u64 {
 }
 
 /// Windows that begin those of a level, of at least `least` messages each but for those before
-/// silences, and the number of windows.
+/// silences, and the number of windows. None begins within a round, as the steps of a round are no
+/// structure of the run.
 fn edges(rounds: &Rounds, locked: &[bool], least: u64) -> Vec<usize> {
     let (mut edges, mut sum) = (vec![0], 0);
     for (at, window) in rounds.windows.iter().enumerate() {
-        if at > 0 && (locked[at] || sum >= least) {
+        if at > 0 && (locked[at] || sum >= least && !window.divides) {
             edges.push(at);
             sum = 0;
         }
