@@ -6,9 +6,9 @@
 //! last two windows, or when rounds become much longer or shorter. A phase of one round between
 //! the rounds of another ends when its ranks begin the other's next round. Before anything comes
 //! again, a phase ends when tokens come that twice came in other windows than those before. So what
-//! recurs is cut alike. All rules but that of
-//! lengths are cumulative sums (CUSUM, Page, Continuous inspection schemes, Biometrika 41, 1954).
-//! In these, single messages raise no alarm. The window ends where the sum last began to grow.
+//! recurs is cut alike. All rules but that of lengths are cumulative sums (CUSUM, Page, Continuous
+//! inspection schemes, Biometrika 41, 1954). In these, single messages raise no alarm. The window
+//! ends where the sum last began to grow.
 
 use super::tokens::{Last, Tokens};
 
@@ -290,8 +290,8 @@ impl Cutter {
         }
         self.repeats.add(source.rounds > rounds, message);
         let is_new = last.window + 1 < self.window;
-        // A token of the window before last may be of both phases. So may those of one phase that
-        // were at its last begin, or end, in neighbouring windows.
+        // A token of the window before last may be of both phases. Neighbouring windows may be of
+        // one phase.
         let is_apart = || {
             last.windows >= TWICE
                 && last.window + 2 < self.window

@@ -27,6 +27,7 @@ pub(super) struct Last {
     pub(super) first: u32,
 }
 
+/// What is known of a token before its first message. Windows are numbered from 1, so 0 is none.
 const NEVER: Last = Last { window: 0, windows: 0, count: 0, first: 0 };
 
 /// A token that is followed.

@@ -48,7 +48,7 @@ const NU: f64 = 8.0;
 pub(super) const SCALES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// Rounds on both sides that a rate needs.
-const ROUNDS_OF_RATE: f64 = 3.0;
+pub(super) const ROUNDS_OF_RATE: f64 = 3.0;
 
 /// Rounds on both sides that the heaviest pair's share needs: a link is loaded for longer than a
 /// few rounds. With three, more phases whose sizes have heavy tails are divided.

@@ -6,7 +6,7 @@
 
 use kodama::{Method, linkage};
 
-use super::cost::{Noise, PRICE, SCALES, nats, weaker};
+use super::cost::{Noise, PRICE, ROUNDS_OF_RATE, SCALES, nats, weaker};
 use super::features::{LABELLED, Profile, Units, View};
 
 /// Stretches, at most, that are all compared with each other. If there are more, those with the
@@ -102,7 +102,7 @@ fn against(
     // The rates come first: they cost least, and often decide alone.
     let mut most = 0.0f64;
     for (view, own) in LABELLED.into_iter().enumerate().rev() {
-        if own.is_rate() && a.rounds.min(b.rounds) < 3.0 {
+        if own.is_rate() && a.rounds.min(b.rounds) < ROUNDS_OF_RATE {
             continue;
         }
         let normal = 0.5 * (usual.0[view] + usual.1[view]);

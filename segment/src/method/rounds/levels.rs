@@ -152,6 +152,19 @@ fn aligned(phases: &[Start], level: &[Start], rounds: &Rounds, sums: &[&Sums], n
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::first_pass::rounds::windows::Window;
+
+    #[test]
+    fn windows_of_a_level_begin_with_whole_rounds() {
+        let window = |divides| Window { messages: 10, divides, ..Window::default() };
+        let windows = [false, false, true, false, false, true, false].map(window);
+        let rounds = Rounds { windows: windows.into(), ..Rounds::default() };
+        assert_eq!(edges(&rounds, &[false; 7], 20), [0, 3, 6, 7]);
+        // A silence ends one, wherever it is.
+        let mut locked = [false; 7];
+        locked[2] = true;
+        assert_eq!(edges(&rounds, &locked, 20), [0, 2, 4, 6, 7]);
+    }
 
     #[test]
     fn common_boundaries_by_hand() {
