@@ -71,10 +71,11 @@ struct Group {
     bytes: u64,
 }
 
-/// To a millionth, so that sums do not depend on the order of messages of one time.
+/// To 20 binary places, so that sums do not depend on the order of messages of one time. Near this
+/// number, two neighbouring floats are so far apart.
 fn exact(value: f64) -> f64 {
-    const PART: f64 = (1 << 20) as f64;
-    (value * PART).round() / PART
+    const LARGE: f64 = 1.5 * (1u64 << 32) as f64;
+    (value + LARGE) - LARGE
 }
 
 /// What there is before the new phase.
@@ -388,8 +389,13 @@ impl Search {
                     && (call.enter_ns..=call.leave_ns).contains(&self.times_ns[*row])
             })
         };
-        let first = (0..at.first).find(own);
-        let last = (at.first..self.src.len()).rfind(own);
+        // Messages of these calls are sent between the first entry and the last exit.
+        let enter_ns = inside.values().map(|call| call.enter_ns).min().unwrap_or_default();
+        let leave_ns = inside.values().map(|call| call.leave_ns).max().unwrap_or_default();
+        let from = self.times_ns.partition_point(|time_ns| *time_ns < enter_ns);
+        let to = self.times_ns.partition_point(|time_ns| *time_ns <= leave_ns);
+        let first = (from..at.first).find(own);
+        let last = (at.first..to).rfind(own);
         let (Some(first), Some(last)) = (first, last) else { return change };
         let (from_ns, to_ns) = (groups[0].start_ns, groups[groups.len() - 1].start_ns);
         let group_of = |row: usize| groups.partition_point(|group| group.first <= row) - 1;

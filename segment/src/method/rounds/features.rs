@@ -42,34 +42,52 @@ impl View {
     }
 }
 
-/// Lanes of a sum. The order of additions is fixed, so that results are the same everywhere.
-const LANES: usize = 8;
+/// Lanes of a sum: as many as hide the time that an addition takes. The order of additions is
+/// fixed, so that results are the same everywhere.
+const LANES: usize = 16;
 
-/// Squared Hellinger distance between two differences of sums: 1 − Σ √(pᵢ·qᵢ); 0 if one is empty.
-macro_rules! hellinger {
-    ($name:ident, $int:ty) => {
-        fn $name(a: &[$int], b: &[$int], c: &[$int], d: &[$int]) -> f64 {
-            let (mut one, mut other, mut both) = ([0f32; LANES], [0f32; LANES], [0f32; LANES]);
-            let chunks = a.chunks_exact(LANES).zip(b.chunks_exact(LANES));
-            let chunks = chunks.zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)));
-            for ((a, b), (c, d)) in chunks {
-                for lane in 0..LANES {
-                    let p = b[lane].wrapping_sub(a[lane]) as f32;
-                    let q = d[lane].wrapping_sub(c[lane]) as f32;
-                    one[lane] += p;
-                    other[lane] += q;
-                    both[lane] += p.sqrt() * q.sqrt();
-                }
-            }
-            let sum = |lanes: [f32; LANES]| lanes.iter().map(|lane| f64::from(*lane)).sum::<f64>();
-            let (one, other, both) = (sum(one), sum(other), sum(both));
-            if one <= 0.0 || other <= 0.0 { 0.0 } else { (1.0 - both / (one * other).sqrt()).max(0.0) }
-        }
-    };
+/// Lanes of a sum over sizes, which are no multiple of [`LANES`].
+const LANES_OF_SIZES: usize = 8;
+
+/// Sums that wrap: only differences count.
+trait Count: Copy {
+    /// The count between an earlier sum and this one.
+    fn since(self, earlier: Self) -> f32;
 }
 
-hellinger!(distance_of_counts, u32);
-hellinger!(distance_of_bytes, u64);
+impl Count for u32 {
+    #[inline]
+    fn since(self, earlier: Self) -> f32 {
+        f64::from(self.wrapping_sub(earlier)) as f32
+    }
+}
+
+impl Count for u64 {
+    #[inline]
+    fn since(self, earlier: Self) -> f32 {
+        // By way of f64, as few processors have vectors of f32 from whole numbers of 64 bits.
+        self.wrapping_sub(earlier) as f64 as f32
+    }
+}
+
+/// Squared Hellinger distance between two differences of sums: 1 − Σ √(pᵢ·qᵢ); 0 if one is empty.
+fn hellinger<const LANES: usize, T: Count>(a: &[T], b: &[T], c: &[T], d: &[T]) -> f64 {
+    let (mut one, mut other, mut both) = ([0f32; LANES], [0f32; LANES], [0f32; LANES]);
+    let chunks = a.chunks_exact(LANES).zip(b.chunks_exact(LANES));
+    let chunks = chunks.zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)));
+    for ((a, b), (c, d)) in chunks {
+        for lane in 0..LANES {
+            let (p, q) = (b[lane].since(a[lane]), d[lane].since(c[lane]));
+            one[lane] += p;
+            other[lane] += q;
+            // Both are less than 2⁶³, so the product is finite.
+            both[lane] += (p * q).sqrt();
+        }
+    }
+    let sum = |lanes: [f32; LANES]| lanes.iter().map(|lane| f64::from(*lane)).sum::<f64>();
+    let (one, other, both) = (sum(one), sum(other), sum(both));
+    if one <= 0.0 || other <= 0.0 { 0.0 } else { (1.0 - both / (one * other).sqrt()).max(0.0) }
+}
 
 /// Counts of a stretch for its rates.
 #[derive(Clone, Copy, Debug, Default)]
@@ -132,6 +150,8 @@ pub(super) struct Units<'a> {
     pub(super) edges: Vec<usize>,
     /// Counts before each unit, and the total.
     pub(super) rates: Vec<Rates>,
+    /// Before each unit, and in total: bytes, and the squares of the bytes of each message.
+    bytes: Vec<(f64, f64)>,
     /// Before each unit, and in total: rounds that have bytes, and the natural logarithms of the
     /// heaviest pair's share in each of these.
     heaviest: Vec<(f64, f64)>,
@@ -151,7 +171,8 @@ impl<'a> Units<'a> {
                 share.map_or((rounds, logs), |share| (rounds + own.rounds, logs + own.rounds * share.ln())),
             );
         }
-        Self { sums, edges, rates: all, heaviest, locked }
+        let bytes = edges.iter().map(|edge| (sums[*edge].total, sums[*edge].squares)).collect();
+        Self { sums, edges, rates: all, bytes, heaviest, locked }
     }
 
     /// Number of units.
@@ -168,8 +189,8 @@ impl<'a> Units<'a> {
     /// `from..to` (Kish, Survey Sampling, 1965, section 11.7). It is small if a few huge messages
     /// have most of the bytes.
     pub(super) fn effective_messages(&self, from: usize, to: usize) -> f64 {
-        let (one, other) = (self.sums[self.edges[from]], self.sums[self.edges[to]]);
-        (other.total - one.total).powi(2) / (other.squares - one.squares).max(1.0)
+        let (before, after) = (self.bytes[from], self.bytes[to]);
+        (after.0 - before.0).powi(2) / (after.1 - before.1).max(1.0)
     }
 
     /// The distance of units `a..b` from `c..d` in a view: squared Hellinger distance of shares, or
@@ -177,9 +198,11 @@ impl<'a> Units<'a> {
     pub(super) fn distance(&self, (a, b): (usize, usize), (c, d): (usize, usize), view: View) -> f64 {
         let at = |unit: usize| self.sums[self.edges[unit]];
         match view {
-            View::Pairs => distance_of_counts(&at(a).pairs, &at(b).pairs, &at(c).pairs, &at(d).pairs),
-            View::Bytes => distance_of_bytes(&at(a).bytes, &at(b).bytes, &at(c).bytes, &at(d).bytes),
-            View::Sizes => distance_of_counts(&at(a).sizes, &at(b).sizes, &at(c).sizes, &at(d).sizes),
+            View::Pairs => hellinger::<LANES, _>(&at(a).pairs, &at(b).pairs, &at(c).pairs, &at(d).pairs),
+            View::Bytes => hellinger::<LANES, _>(&at(a).bytes, &at(b).bytes, &at(c).bytes, &at(d).bytes),
+            View::Sizes => {
+                hellinger::<LANES_OF_SIZES, _>(&at(a).sizes, &at(b).sizes, &at(c).sizes, &at(d).sizes)
+            }
             View::MessageRate | View::ByteRate => self.rates(a, b).distance(self.rates(c, d), view),
             View::Heaviest => self.distance_of_heaviest((a, b), (c, d)),
         }
@@ -222,9 +245,9 @@ fn heaviest_share(before: &Sums, after: &Sums) -> Option<f64> {
 /// two is one less the scalar product of the roots of their shares.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
-    pairs: [f32; PAIRS],
-    bytes: [f32; PAIRS],
-    sizes: [f32; SIZES],
+    pairs: Roots<PAIRS>,
+    bytes: Roots<PAIRS>,
+    sizes: Roots<SIZES>,
     rates: Rates,
 }
 
@@ -237,9 +260,9 @@ impl Profile {
             rates = rates.plus(units.rates(from, to));
         }
         Self {
-            pairs: roots(sums.pairs.map(|count| count as f32)),
-            bytes: roots(sums.bytes.map(|bytes| bytes as f32)),
-            sizes: roots(sums.sizes.map(|count| count as f32)),
+            pairs: Roots::of(sums.pairs.map(|count| count as f32)),
+            bytes: Roots::of(sums.bytes.map(|bytes| bytes as f32)),
+            sizes: Roots::of(sums.sizes.map(|count| count as f32)),
             rates,
         }
     }
@@ -247,34 +270,45 @@ impl Profile {
     /// The distance in a view of [`LABELLED`], as [`Units::distance`] defines it; 0 in others.
     pub(super) fn distance(&self, other: &Self, view: View) -> f64 {
         match view {
-            View::Pairs => apart(&self.pairs, &other.pairs),
-            View::Bytes => apart(&self.bytes, &other.bytes),
-            View::Sizes => apart(&self.sizes, &other.sizes),
+            View::Pairs => self.pairs.distance::<LANES>(&other.pairs),
+            View::Bytes => self.bytes.distance::<LANES>(&other.bytes),
+            View::Sizes => self.sizes.distance::<LANES_OF_SIZES>(&other.sizes),
             View::MessageRate | View::ByteRate => self.rates.distance(other.rates, view),
             View::Heaviest => 0.0,
         }
     }
 }
 
-/// The roots of the shares of these counts; all 0 if there are none.
-fn roots<const BINS: usize>(counts: [f32; BINS]) -> [f32; BINS] {
-    let all: f64 = counts.iter().map(|count| f64::from(*count)).sum();
-    if all > 0.0 { counts.map(|count| (f64::from(count) / all).sqrt() as f32) } else { counts }
+/// The roots of shares.
+#[derive(Clone, Debug)]
+struct Roots<const BINS: usize> {
+    bins: [f32; BINS],
+    /// There is nothing to have shares of.
+    empty: bool,
 }
 
-/// The squared Hellinger distance of two shares by their roots; 0 if one is empty.
-fn apart(one: &[f32], other: &[f32]) -> f64 {
-    let empty = |roots: &[f32]| roots.iter().all(|root| *root <= 0.0);
-    if empty(one) || empty(other) {
-        return 0.0;
+impl<const BINS: usize> Roots<BINS> {
+    /// The roots of the shares of these counts; all 0 if there are none.
+    fn of(counts: [f32; BINS]) -> Self {
+        let all: f64 = counts.iter().map(|count| f64::from(*count)).sum();
+        let empty = all <= 0.0;
+        let bins = if empty { counts } else { counts.map(|count| (f64::from(count) / all).sqrt() as f32) };
+        Self { bins, empty }
     }
-    let mut both = [0f32; LANES];
-    for (one, other) in one.chunks_exact(LANES).zip(other.chunks_exact(LANES)) {
-        for lane in 0..LANES {
-            both[lane] += one[lane] * other[lane];
+
+    /// The squared Hellinger distance of two shares; 0 if one is empty.
+    fn distance<const LANES: usize>(&self, other: &Self) -> f64 {
+        if self.empty || other.empty {
+            return 0.0;
         }
+        let mut both = [0f32; LANES];
+        for (one, other) in self.bins.chunks_exact(LANES).zip(other.bins.chunks_exact(LANES)) {
+            for lane in 0..LANES {
+                both[lane] += one[lane] * other[lane];
+            }
+        }
+        (1.0 - both.iter().map(|lane| f64::from(*lane)).sum::<f64>()).max(0.0)
     }
-    (1.0 - both.iter().map(|lane| f64::from(*lane)).sum::<f64>()).max(0.0)
 }
 
 #[cfg(test)]

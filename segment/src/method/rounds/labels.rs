@@ -7,7 +7,7 @@
 use kodama::{Method, linkage};
 
 use super::cost::{Noise, PRICE, ROUNDS_OF_RATE, SCALES, nats, weaker};
-use super::features::{LABELLED, Profile, Units, View};
+use super::features::{LABELLED, Profile, Rates, Units, View};
 
 /// Stretches, at most, that are all compared with each other. If there are more, those with the
 /// fewest messages join the nearest of these, or found a label.
@@ -24,20 +24,17 @@ const NEVER: f64 = 1e9;
 /// Labels of the stretches that begin at `starts`, numbered as they first come.
 pub(super) fn labels(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<u32> {
     let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
-    let spans: Vec<(usize, usize)> = (0..starts.len()).map(|at| (starts[at], end(at))).collect();
-    let usual: Vec<[f64; LABELLED.len()]> = spans.iter().map(|span| noise_inside(noise, *span)).collect();
-    let profiles: Vec<Profile> =
-        spans.iter().map(|span| Profile::new(units, std::iter::once(*span))).collect();
+    let stretches: Vec<Stretch> =
+        (0..starts.len()).map(|at| Stretch::new(units, noise, (starts[at], end(at)))).collect();
     let dissimilarity = |one: usize, other: usize| {
         if one.abs_diff(other) == 1 && !units.locked[starts[one.max(other)]] {
             return NEVER;
         }
-        let distance = |view: View| profiles[one].distance(&profiles[other], view);
-        against(units, (spans[one], spans[other]), (&usual[one], &usual[other]), distance)
+        stretches[one].against(&stretches[other])
     };
-    let mut order: Vec<usize> = (0..spans.len()).collect();
+    let mut order: Vec<usize> = (0..stretches.len()).collect();
     order.sort_by(|one, other| {
-        let messages = |at: usize| units.rates(spans[at].0, spans[at].1).messages;
+        let messages = |at: usize| stretches[at].rates.messages;
         messages(*other).total_cmp(&messages(*one)).then(one.cmp(other))
     });
     let rest = order.split_off(order.len().min(COMPARED));
@@ -54,7 +51,7 @@ pub(super) fn labels(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<
         becomes[step.cluster1] = count + at;
         becomes[step.cluster2] = count + at;
     }
-    let mut found = vec![0; spans.len()];
+    let mut found = vec![0; stretches.len()];
     for (at, own) in order.iter().enumerate() {
         let mut cluster = at;
         while becomes[cluster] != cluster {
@@ -64,10 +61,20 @@ pub(super) fn labels(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<
     }
     let mut known = order;
     for own in rest {
-        let nearest = known.iter().map(|other| (dissimilarity(own, *other), *other));
-        match nearest.min_by(|one, other| one.0.total_cmp(&other.0)) {
-            Some((nats, other)) if nats < PRICE => found[own] = found[other],
-            _ => {
+        let mut nearest = (PRICE, None);
+        for other in &known {
+            let nats = dissimilarity(own, *other);
+            if nats < nearest.0 {
+                nearest = (nats, Some(*other));
+            }
+            // None is nearer than one that does not differ.
+            if nats <= 0.0 {
+                break;
+            }
+        }
+        match nearest.1 {
+            Some(other) => found[own] = found[other],
+            None => {
                 found[own] = becomes.len() + own;
                 known.push(own);
             }
@@ -81,43 +88,51 @@ pub(super) fn labels(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<
     named.collect()
 }
 
-/// The noise in the middle of a stretch, at the largest scale that is not longer than the stretch.
-fn noise_inside(noise: &Noise, (from, to): (usize, usize)) -> [f64; LABELLED.len()] {
-    let scale = SCALES.iter().rposition(|scale| *scale <= to - from).unwrap_or(0);
-    let middle = usize::midpoint(from, to);
-    std::array::from_fn(|view| 0.5 * (noise.at(scale, view, 0, middle) + noise.at(scale, view, 1, middle)))
+/// A stretch, as it is compared with others.
+struct Stretch {
+    profile: Profile,
+    rates: Rates,
+    /// [`Units::effective_messages`].
+    effective: f64,
+    /// For each view, the noise in the middle at the largest scale that is not longer.
+    usual: [f64; LABELLED.len()],
 }
 
-/// The evidence in nats that two stretches, which are as far apart as `distance` says for each
-/// view, are two phases.
-fn against(
-    units: &Units<'_>,
-    (one, other): ((usize, usize), (usize, usize)),
-    usual: (&[f64; LABELLED.len()], &[f64; LABELLED.len()]),
-    distance: impl Fn(View) -> f64,
-) -> f64 {
-    let (a, b) = (units.rates(one.0, one.1), units.rates(other.0, other.1));
-    let largest = SCALES[SCALES.len() - 1] as f64;
-    let rounds = weaker((a.rounds, b.rounds), (a.messages, b.messages)).min(largest);
-    // The rates come first: they cost least, and often decide alone.
-    let mut most = 0.0f64;
-    for (view, own) in LABELLED.into_iter().enumerate().rev() {
-        if own.is_rate() && a.rounds.min(b.rounds) < ROUNDS_OF_RATE {
-            continue;
-        }
-        let normal = 0.5 * (usual.0[view] + usual.1[view]);
-        let rounds = if own == View::Bytes {
-            rounds.min(units.effective_messages(one.0, one.1)).min(units.effective_messages(other.0, other.1))
-        } else {
-            rounds
-        };
-        // No distance of shares is greater than 1.
-        if own.is_rate() || nats(1.0, normal, rounds, own) > most {
-            most = most.max(nats(distance(own), normal, rounds, own));
-        }
-        if most >= MOST {
-            return MOST;
+impl Stretch {
+    fn new(units: &Units<'_>, noise: &Noise, (from, to): (usize, usize)) -> Self {
+        let scale = SCALES.iter().rposition(|scale| *scale <= to - from).unwrap_or(0);
+        let middle = usize::midpoint(from, to);
+        let usual = |view: usize| 0.5 * (noise.at(scale, view, 0, middle) + noise.at(scale, view, 1, middle));
+        Self {
+            profile: Profile::new(units, std::iter::once((from, to))),
+            rates: units.rates(from, to),
+            effective: units.effective_messages(from, to),
+            usual: std::array::from_fn(usual),
         }
     }
-    most
+
+    /// The evidence in nats that this one and another are two phases.
+    fn against(&self, other: &Self) -> f64 {
+        let (one, two) = (&self.rates, &other.rates);
+        let largest = SCALES[SCALES.len() - 1] as f64;
+        let rounds = weaker((one.rounds, two.rounds), (one.messages, two.messages)).min(largest);
+        // The rates come first: they cost least, and often decide alone.
+        let mut most = 0.0f64;
+        for (at, view) in LABELLED.into_iter().enumerate().rev() {
+            if view.is_rate() && one.rounds.min(two.rounds) < ROUNDS_OF_RATE {
+                continue;
+            }
+            let normal = 0.5 * (self.usual[at] + other.usual[at]);
+            let effective = self.effective.min(other.effective);
+            let rounds = if view == View::Bytes { rounds.min(effective) } else { rounds };
+            // No distance of shares is greater than 1.
+            if view.is_rate() || nats(1.0, normal, rounds, view) > most {
+                most = most.max(nats(self.profile.distance(&other.profile, view), normal, rounds, view));
+            }
+            if most >= MOST {
+                return MOST;
+            }
+        }
+        most
+    }
 }
