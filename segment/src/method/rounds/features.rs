@@ -42,52 +42,34 @@ impl View {
     }
 }
 
-/// Lanes of a sum: as many as hide the time that an addition takes. The order of additions is
-/// fixed, so that results are the same everywhere.
-const LANES: usize = 16;
-
-/// Lanes of a sum over sizes, which are no multiple of [`LANES`].
-const LANES_OF_SIZES: usize = 8;
-
-/// Sums that wrap: only differences count.
-trait Count: Copy {
-    /// The count between an earlier sum and this one.
-    fn since(self, earlier: Self) -> f32;
-}
-
-impl Count for u32 {
-    #[inline]
-    fn since(self, earlier: Self) -> f32 {
-        f64::from(self.wrapping_sub(earlier)) as f32
-    }
-}
-
-impl Count for u64 {
-    #[inline]
-    fn since(self, earlier: Self) -> f32 {
-        // By way of f64, as few processors have vectors of f32 from whole numbers of 64 bits.
-        self.wrapping_sub(earlier) as f64 as f32
-    }
-}
+/// Lanes of a sum. The order of additions is fixed, so that results are the same everywhere.
+const LANES: usize = 8;
 
 /// Squared Hellinger distance between two differences of sums: 1 − Σ √(pᵢ·qᵢ); 0 if one is empty.
-fn hellinger<const LANES: usize, T: Count>(a: &[T], b: &[T], c: &[T], d: &[T]) -> f64 {
-    let (mut one, mut other, mut both) = ([0f32; LANES], [0f32; LANES], [0f32; LANES]);
-    let chunks = a.chunks_exact(LANES).zip(b.chunks_exact(LANES));
-    let chunks = chunks.zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)));
-    for ((a, b), (c, d)) in chunks {
-        for lane in 0..LANES {
-            let (p, q) = (b[lane].since(a[lane]), d[lane].since(c[lane]));
-            one[lane] += p;
-            other[lane] += q;
-            // Both are less than 2⁶³, so the product is finite.
-            both[lane] += (p * q).sqrt();
+macro_rules! hellinger {
+    ($name:ident, $int:ty) => {
+        fn $name(a: &[$int], b: &[$int], c: &[$int], d: &[$int]) -> f64 {
+            let (mut one, mut other, mut both) = ([0f32; LANES], [0f32; LANES], [0f32; LANES]);
+            let chunks = a.chunks_exact(LANES).zip(b.chunks_exact(LANES));
+            let chunks = chunks.zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)));
+            for ((a, b), (c, d)) in chunks {
+                for lane in 0..LANES {
+                    let p = b[lane].wrapping_sub(a[lane]) as f32;
+                    let q = d[lane].wrapping_sub(c[lane]) as f32;
+                    one[lane] += p;
+                    other[lane] += q;
+                    both[lane] += p.sqrt() * q.sqrt();
+                }
+            }
+            let sum = |lanes: [f32; LANES]| lanes.iter().map(|lane| f64::from(*lane)).sum::<f64>();
+            let (one, other, both) = (sum(one), sum(other), sum(both));
+            if one <= 0.0 || other <= 0.0 { 0.0 } else { (1.0 - both / (one * other).sqrt()).max(0.0) }
         }
-    }
-    let sum = |lanes: [f32; LANES]| lanes.iter().map(|lane| f64::from(*lane)).sum::<f64>();
-    let (one, other, both) = (sum(one), sum(other), sum(both));
-    if one <= 0.0 || other <= 0.0 { 0.0 } else { (1.0 - both / (one * other).sqrt()).max(0.0) }
+    };
 }
+
+hellinger!(distance_of_counts, u32);
+hellinger!(distance_of_bytes, u64);
 
 /// Counts of a stretch for its rates.
 #[derive(Clone, Copy, Debug, Default)]
@@ -198,11 +180,9 @@ impl<'a> Units<'a> {
     pub(super) fn distance(&self, (a, b): (usize, usize), (c, d): (usize, usize), view: View) -> f64 {
         let at = |unit: usize| self.sums[self.edges[unit]];
         match view {
-            View::Pairs => hellinger::<LANES, _>(&at(a).pairs, &at(b).pairs, &at(c).pairs, &at(d).pairs),
-            View::Bytes => hellinger::<LANES, _>(&at(a).bytes, &at(b).bytes, &at(c).bytes, &at(d).bytes),
-            View::Sizes => {
-                hellinger::<LANES_OF_SIZES, _>(&at(a).sizes, &at(b).sizes, &at(c).sizes, &at(d).sizes)
-            }
+            View::Pairs => distance_of_counts(&at(a).pairs, &at(b).pairs, &at(c).pairs, &at(d).pairs),
+            View::Bytes => distance_of_bytes(&at(a).bytes, &at(b).bytes, &at(c).bytes, &at(d).bytes),
+            View::Sizes => distance_of_counts(&at(a).sizes, &at(b).sizes, &at(c).sizes, &at(d).sizes),
             View::MessageRate | View::ByteRate => self.rates(a, b).distance(self.rates(c, d), view),
             View::Heaviest => self.distance_of_heaviest((a, b), (c, d)),
         }
@@ -270,9 +250,9 @@ impl Profile {
     /// The distance in a view of [`LABELLED`], as [`Units::distance`] defines it; 0 in others.
     pub(super) fn distance(&self, other: &Self, view: View) -> f64 {
         match view {
-            View::Pairs => self.pairs.distance::<LANES>(&other.pairs),
-            View::Bytes => self.bytes.distance::<LANES>(&other.bytes),
-            View::Sizes => self.sizes.distance::<LANES_OF_SIZES>(&other.sizes),
+            View::Pairs => self.pairs.distance(&other.pairs),
+            View::Bytes => self.bytes.distance(&other.bytes),
+            View::Sizes => self.sizes.distance(&other.sizes),
             View::MessageRate | View::ByteRate => self.rates.distance(other.rates, view),
             View::Heaviest => 0.0,
         }
@@ -297,7 +277,7 @@ impl<const BINS: usize> Roots<BINS> {
     }
 
     /// The squared Hellinger distance of two shares; 0 if one is empty.
-    fn distance<const LANES: usize>(&self, other: &Self) -> f64 {
+    fn distance(&self, other: &Self) -> f64 {
         if self.empty || other.empty {
             return 0.0;
         }
