@@ -71,11 +71,14 @@ struct Group {
     bytes: u64,
 }
 
-/// To 20 binary places, so that sums do not depend on the order of messages of one time. Near this
-/// number, two neighbouring floats are so far apart.
+/// Between 2³² and 2³³, neighbouring numbers of 53 significant bits (IEEE 754) are 2⁻²⁰ apart. The
+/// middle of that range, in nats: a sum with it is rounded to 20 binary places.
+const MIDDLE: f64 = 1.5 * (1u64 << 32) as f64;
+
+/// A ratio in nats to 20 binary places, a millionth, so that sums do not depend on the order of
+/// messages of one time. It is less than 2³¹.
 fn exact(value: f64) -> f64 {
-    const LARGE: f64 = 1.5 * (1u64 << 32) as f64;
-    (value + LARGE) - LARGE
+    (value + MIDDLE) - MIDDLE
 }
 
 /// What there is before the new phase.
@@ -415,6 +418,14 @@ mod tests {
     use super::*;
     use crate::first_pass::window::sketch::{Ratio, Sketch, pair_hash};
     use crate::second_pass::representative::Volumes;
+
+    #[test]
+    fn ratios_have_twenty_binary_places() {
+        let unit = (-20f64).exp2();
+        for (value, places) in [(0.1, 104_858.0), (-0.1, -104_858.0), (1e-7, 0.0), (-7.0, -7.0 / unit)] {
+            assert!((exact(value) - places * unit).abs() < 1e-12, "{value}");
+        }
+    }
 
     fn sketch(pairs: &[(u32, u32)]) -> Sketch {
         let mut sketch = Sketch::default();

@@ -171,10 +171,11 @@ impl Ratio {
 
     /// The ratio of one message; `operation` is its archive code.
     pub(crate) fn of(&self, src: u32, dst: u32, bytes: u64, operation: i64) -> f64 {
-        let of_bin = |bin: usize| f64::from(self.of_bins[bin]);
-        let partners: f64 = partner_bins(src, dst, pair_hash(src, dst)).map(of_bin).iter().sum();
-        let [size, larger] = size_bins(bytes).map(|(bin, share)| of_bin(bin) * share as f64 / UNIT as f64);
-        partners + size + larger + of_bin(operation_bin(operation))
+        let views: f64 = bins(src, dst, bytes)
+            .iter()
+            .map(|(bin, share)| f64::from(self.of_bins[*bin]) * *share as f64 / UNIT as f64)
+            .sum();
+        views + f64::from(self.of_bins[operation_bin(operation)])
     }
 }
 
