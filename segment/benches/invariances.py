@@ -22,8 +22,11 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 BIN = pathlib.Path(__file__).resolve().parents[2] / 'target/release'
+# As from nanoseconds to picoseconds.
 UNIT = 1000
+# An hour.
 LATER_NS = 3_600_000_000_000
+# Boundary F1 and the Rand index are rounded to six places; one boundary of 100 is more than this.
 SAME = 0.995
 
 
