@@ -2,15 +2,17 @@
 
 mod boundary_f1;
 mod covering;
-mod exact;
 mod label_ari;
 mod truth;
+mod zones;
 
 pub use truth::{Interval, Truth, read_truth};
 
 use self::boundary_f1::boundary_f1;
 use self::covering::covering;
 use self::label_ari::label_ari;
+use self::truth::join;
+use self::zones::exact_f1;
 use crate::list::IDLE;
 use crate::segmentation::Segmentation;
 
@@ -19,7 +21,8 @@ use crate::segmentation::Segmentation;
 pub struct Score {
     /// Harmonic mean of precision and recall of the boundaries inside the run. A boundary is found
     /// if one of the other side lies within the lesser of 1 % of the run and 25 % of the shorter
-    /// stretch next to it, one to one.
+    /// stretch next to it, one to one. An exact boundary is found, too: where ranks change phase one
+    /// after the other, none of their times is the true one.
     pub boundary_f1: f64,
     /// For each true stretch the largest overlap (intersection / union) with a found one, weighted
     /// by its length (Arbelaez et al. 2011, section 3.1).
@@ -36,19 +39,18 @@ pub struct Score {
 /// Compares a segmentation with the truth. What the truth leaves out is idle; if the two end at
 /// different times, the later one counts.
 pub fn score(segmentation: &Segmentation, truth: &Truth) -> Score {
-    let tiles = || segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0);
-    let before = tiles().scan(0u64, |sum, tile| {
-        *sum = sum.saturating_add(tile.messages);
-        Some(*sum)
-    });
-    // The end of the last tile is no boundary.
-    let boundaries: Vec<u64> = before.take(tiles().count().saturating_sub(1)).collect();
-    let exact_f1 = exact::exact_f1(truth, &boundaries);
-    let found: Vec<Interval> = tiles()
-        .map(|occurrence| Interval {
-            start_ns: occurrence.start_ns,
-            end_ns: occurrence.end_ns,
-            label: occurrence.phase.map_or_else(|| IDLE.to_string(), |phase| phase.to_string()),
+    let mut sent = 0u64;
+    let tiles = segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0);
+    let found: Vec<Interval> = tiles
+        .map(|occurrence| {
+            let first = sent;
+            sent = sent.saturating_add(occurrence.messages);
+            Interval {
+                start_ns: occurrence.start_ns,
+                end_ns: occurrence.end_ns,
+                label: occurrence.phase.map_or_else(|| IDLE.to_string(), |phase| phase.to_string()),
+                messages: (first < sent).then(|| (first, sent - 1)),
+            }
         })
         .collect();
     let end = |intervals: &[Interval]| intervals.last().map_or(0, |last| last.end_ns);
@@ -59,25 +61,30 @@ pub fn score(segmentation: &Segmentation, truth: &Truth) -> Score {
         boundary_f1: boundary_f1(&truth, &found, duration),
         covering: covering(&truth, &found, duration),
         label_ari: label_ari(&truth, &found, duration),
-        exact_f1,
+        exact_f1: exact_f1(&truth, &found),
     }
 }
 
-/// The same stretches without gaps (they become idle) and without boundaries between equal labels.
+/// The same stretches without gaps (they become idle), without boundaries between equal labels, and
+/// without those that have neither a length nor messages.
 fn tiled(intervals: &[Interval], duration: u64) -> Vec<Interval> {
     let mut tiles: Vec<Interval> = Vec::with_capacity(intervals.len() + 1);
-    let mut push = |start_ns: u64, end_ns: u64, label: &str| match tiles.last_mut() {
-        _ if start_ns == end_ns => {}
-        Some(last) if last.label == label => last.end_ns = end_ns,
-        _ => tiles.push(Interval { start_ns, end_ns, label: label.into() }),
-    };
+    let mut push =
+        |start_ns: u64, end_ns: u64, label: &str, messages: Option<(u64, u64)>| match tiles.last_mut() {
+            _ if start_ns == end_ns && messages.is_none() => {}
+            Some(last) if last.label == label => {
+                last.end_ns = end_ns;
+                last.messages = join(last.messages, messages);
+            }
+            _ => tiles.push(Interval { start_ns, end_ns, label: label.into(), messages }),
+        };
     let mut at = 0;
     for interval in intervals {
-        push(at, interval.start_ns, IDLE);
-        push(interval.start_ns, interval.end_ns, &interval.label);
+        push(at, interval.start_ns, IDLE, None);
+        push(interval.start_ns, interval.end_ns, &interval.label, interval.messages);
         at = interval.end_ns;
     }
-    push(at, duration, IDLE);
+    push(at, duration, IDLE, None);
     tiles
 }
 
@@ -91,6 +98,7 @@ mod tests {
                 start_ns: *start_ns,
                 end_ns: *end_ns,
                 label: (*label).into(),
+                messages: None,
             })
             .collect()
     }
@@ -139,6 +147,27 @@ mod tests {
         let at = |start: u64| intervals(&[(0, start, "0"), (start, 520, "1"), (520, 1000, "0")]);
         close(boundary_f1(&truth, &at(505), 1000), 1.0);
         close(boundary_f1(&truth, &at(506), 1000), 0.5);
+    }
+
+    #[test]
+    fn an_exact_boundary_is_found_whatever_its_time() {
+        // The second phase begins at 500 with message 50, the last message of the first is 59.
+        let of = |boundary: u64, messages: [(u64, u64); 2]| {
+            let mut both = intervals(&[(0, boundary, "a"), (boundary, 1000, "b")]);
+            both.iter_mut().zip(messages).for_each(|(own, messages)| own.messages = Some(messages));
+            both
+        };
+        let truth = of(500, [(0, 59), (50, 99)]);
+        let scored = |found: Vec<Interval>| boundary_f1(&truth, &found, 1000);
+        close(scored(of(600, [(0, 59), (60, 99)])), 1.0);
+        // Later than one message after the last, and farther than 1 % of the run.
+        close(scored(of(600, [(0, 61), (62, 99)])), 0.0);
+        close(scored(of(510, [(0, 61), (62, 99)])), 1.0);
+        // A truth without messages knows the time alone.
+        close(
+            boundary_f1(&intervals(&[(0, 500, "a"), (500, 1000, "b")]), &of(600, [(0, 59), (60, 99)]), 1000),
+            0.0,
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use phaseflow_collect::{At, Error, Result};
 use serde::Deserialize;
 
 /// A stretch of the run with one label.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Start, nanoseconds since the start of the run.
     pub start_ns: u64,
@@ -15,6 +15,9 @@ pub struct Interval {
     /// What it is; `idle` where nothing is sent. Phases of a segmentation need not have the same
     /// names.
     pub label: String,
+    /// Positions of its first and last message among those of the trace, from 0; `None` if it has
+    /// none, or if they are not known.
+    pub messages: Option<(u64, u64)>,
 }
 
 /// What is known of a run beyond doubt.
@@ -25,9 +28,6 @@ pub struct Truth {
     /// For each stretch the phase or loop of the outermost level that it belongs to; empty if not
     /// known.
     pub outer: Vec<String>,
-    /// For each stretch the positions of its first and last message among those of the trace, from
-    /// 0; `None` where it has none. Empty if not known.
-    pub messages: Vec<Option<(u64, u64)>>,
 }
 
 #[derive(Deserialize)]
@@ -48,21 +48,15 @@ impl Truth {
             return None;
         }
         let mut merged = Truth::default();
-        for (i, (stretch, outer)) in self.stretches.iter().zip(&self.outer).enumerate() {
-            let own = self.messages.get(i).copied().flatten();
+        for (stretch, outer) in self.stretches.iter().zip(&self.outer) {
             match merged.stretches.last_mut() {
                 Some(last) if last.label == *outer && last.end_ns == stretch.start_ns => {
                     last.end_ns = stretch.end_ns;
-                    if let Some(messages) = merged.messages.last_mut() {
-                        *messages = join(*messages, own);
-                    }
+                    last.messages = join(last.messages, stretch.messages);
                 }
                 _ => {
                     merged.stretches.push(Interval { label: outer.clone(), ..*stretch });
                     merged.outer.push(outer.clone());
-                    if !self.messages.is_empty() {
-                        merged.messages.push(own);
-                    }
                 }
             }
         }
@@ -105,7 +99,7 @@ fn read_rows(input: impl Read) -> Result<Truth> {
     let mut truth = Truth::default();
     for (number, row) in reader.deserialize().enumerate() {
         let at = || format!("line {}", number + 2);
-        let row: Row =
+        let mut row: Row =
             row.map_err(|error| Error::data(format!("is not a row of start_ns,end_ns,label: {error}")))?;
         let before = truth.stretches.last().map_or(0, |last| last.end_ns);
         if row.start_ns < before || row.end_ns < row.start_ns {
@@ -115,25 +109,25 @@ fn read_rows(input: impl Read) -> Result<Truth> {
             );
             return Err(Error::data(problem)).at(at);
         }
-        if messages {
-            truth.messages.push(match (row.first_message, row.last_message) {
-                (Some(first), Some(last)) if first <= last => Some((first, last)),
-                (None, None) => None,
-                (first, last) => {
-                    let show = |value: Option<u64>| value.map_or("nothing".into(), |value| value.to_string());
-                    let problem = format!(
-                        "messages from {} to {}, expected a first and a last one or neither",
-                        show(first),
-                        show(last)
-                    );
-                    return Err(Error::data(problem)).at(at);
-                }
-            });
-        }
+        let messages = match (row.first_message, row.last_message) {
+            _ if !messages => None,
+            (Some(first), Some(last)) if first <= last => Some((first, last)),
+            (None, None) => None,
+            (first, last) => {
+                let show = |value: Option<u64>| value.map_or("nothing".into(), |value| value.to_string());
+                let problem = format!(
+                    "messages from {} to {}, expected a first and a last one or neither",
+                    show(first),
+                    show(last)
+                );
+                return Err(Error::data(problem)).at(at);
+            }
+        };
         if outer {
-            truth.outer.push(row.outer.unwrap_or_default());
+            truth.outer.push(row.outer.take().unwrap_or_default());
         }
-        truth.stretches.push(Interval { start_ns: row.start_ns, end_ns: row.end_ns, label: row.label });
+        let Row { start_ns, end_ns, label, .. } = row;
+        truth.stretches.push(Interval { start_ns, end_ns, label, messages });
     }
     Ok(truth)
 }
@@ -163,12 +157,13 @@ mod tests {
         let text = "last_message,label,outer,start_ns,end_ns,first_message,colour\n\
                     4,a,\"(a,b)\",0,10,0,red\n,idle,\"(a,b)\",10,12,,\n9,c,c,12,20,5,\n";
         let truth = read_truth(text.as_bytes()).unwrap();
-        assert_eq!(truth.messages, [Some((0, 4)), None, Some((5, 9))]);
+        let messages = |truth: &Truth| truth.stretches.iter().map(|own| own.messages).collect::<Vec<_>>();
+        assert_eq!(messages(&truth), [Some((0, 4)), None, Some((5, 9))]);
         let outer = truth.outer().unwrap();
         let labels: Vec<_> =
             outer.stretches.iter().map(|s| (s.start_ns, s.end_ns, s.label.as_str())).collect();
         assert_eq!(labels, [(0, 12, "(a,b)"), (12, 20, "c")]);
-        assert_eq!(outer.messages, [Some((0, 4)), Some((5, 9))]);
+        assert_eq!(messages(&outer), [Some((0, 4)), Some((5, 9))]);
         assert!(read_truth("start_ns,end_ns,label\n0,10,a\n".as_bytes()).unwrap().outer().is_none());
     }
 }
