@@ -465,13 +465,18 @@ fn auto_leaves_out_what_is_too_small_to_be_seen() {
 #[test]
 fn what_is_too_small_to_be_noticed_is_shown_if_it_is_the_hottest() {
     // One round that has less than 1/256 of all, with more bytes a nanosecond than the others.
-    let hot = "halo2d[bytes=1KiB,gap=100us]*2000,incast[bytes=8KiB]";
-    let (trace, truth) = program(hot, 32);
+    let halo = "halo2d[bytes=1KiB,gap=100us]*1000";
+    let (trace, truth) = program(&format!("{halo},incast[bytes=8KiB],{halo}"), 32);
     assert_eq!(starts(&split(&trace, Level::Leaf)), truth);
     // The same round with hardly any bytes is none.
-    let cold = "halo2d[bytes=1KiB,gap=100us]*2000,incast[bytes=8]";
-    let (trace, truth) = program(cold, 32);
+    let (trace, truth) = program(&format!("{halo},incast[bytes=8],{halo}"), 32);
     assert_eq!(starts(&split(&trace, Level::Leaf)), truth[..1]);
+}
+
+#[test]
+fn how_a_run_ends_is_shown_however_small_it_is() {
+    let (trace, truth) = program("halo2d[bytes=1KiB,gap=100us]*2000,incast[bytes=8]", 32);
+    assert_eq!(starts(&split(&trace, Level::Leaf)), truth);
 }
 
 #[test]

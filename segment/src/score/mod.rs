@@ -21,8 +21,8 @@ use crate::segmentation::Segmentation;
 pub struct Score {
     /// Harmonic mean of precision and recall of the boundaries inside the run. A boundary is found
     /// if one of the other side lies within the lesser of 1 % of the run and 25 % of the shorter
-    /// stretch next to it, one to one. An exact boundary is found, too: where ranks change phase one
-    /// after the other, none of their times is the true one.
+    /// stretch next to it, one to one. An exact boundary is found, too: where ranks change phase at
+    /// different times, none of these is the true one.
     pub boundary_f1: f64,
     /// For each true stretch the largest overlap (intersection / union) with a found one, weighted
     /// by its length (Arbelaez et al. 2011, section 3.1).

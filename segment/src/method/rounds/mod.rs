@@ -117,7 +117,8 @@ fn segmented(units: &Units<'_>, contents: &[Content], tokens: usize) -> Vec<usiz
     let mut noise = unknown.clone();
     for _ in 0..AGAIN {
         let merged = merge::merged(units, &noise, &starts);
-        let labels = labels::labels(units, &noise, &merged);
+        // Of two stretches of one label, the noise must not be the distance between them.
+        let labels = labels::labels(units, &Noise::new(units, &merged, &[]), &merged);
         let assigned = states::assigned(units, &unknown, &merged, &labels);
         noise = Noise::new(units, &assigned.0, &assigned.1);
         let next = pieces::joined(contents, &units.locked, assigned, tokens);
@@ -148,6 +149,7 @@ fn is_small(own: &[f64], all: &[f64], part: f64) -> bool {
 
 /// Stretches without small kinds: all occurrences of a small kind have less than [`NOTICED`] of the
 /// run's messages, bytes and time, and no more bytes a nanosecond than a kind that is not small.
+/// The first and the last stretch stay: programs start and end in phases of their own.
 fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
     let end = |at: usize| stretches.get(at + 1).map_or(locked.len(), |next| next.0);
     let (first, all) = (amounts(run, 0, end(0)), amounts(run, 0, locked.len()));
@@ -165,7 +167,7 @@ fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
     let hottest = of_kind.values().chain([&first]).filter(is_large).map(rate).fold(0.0, f64::max);
     without(locked, stretches, |at| {
         let sums = &of_kind[&stretches[at].1];
-        is_small(sums, &all, NOTICED) && rate(sums) <= hottest
+        at + 1 < stretches.len() && is_small(sums, &all, NOTICED) && rate(sums) <= hottest
     })
 }
 
