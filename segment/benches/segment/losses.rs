@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use phaseflow_segment::{Segmentation, Truth};
+use phaseflow_segment::{Interval, Segmentation, Truth};
 
 /// A boundary: when it is, how many messages come before it, what it separates.
 struct Boundary {
@@ -80,32 +80,30 @@ fn of_segmentation(segmentation: &Segmentation) -> Vec<Boundary> {
     tiles.windows(2).map(boundary).collect()
 }
 
-/// Begin, end, label, first and last message.
-type Tile<'a> = (u64, u64, &'a str, Option<(u64, u64)>);
-
 /// Boundaries of the truth; neighbours with one label have none between them.
 fn of_truth(truth: &Truth) -> Vec<Boundary> {
     let duration = truth.stretches.last().map_or(0, |last| last.end_ns);
-    let mut tiles: Vec<Tile<'_>> = Vec::new();
-    for (stretch, messages) in truth.stretches.iter().zip(&truth.messages) {
+    let mut tiles: Vec<Interval> = Vec::new();
+    for own in &truth.stretches {
         match tiles.last_mut() {
-            Some(last) if last.2 == stretch.label => {
-                last.1 = stretch.end_ns;
-                last.3 = last.3.zip(*messages).map(|(one, other)| (one.0, other.1.max(one.1)));
+            Some(last) if last.label == own.label => {
+                last.end_ns = own.end_ns;
+                let both = last.messages.zip(own.messages);
+                last.messages = both.map(|(one, other)| (one.0, other.1.max(one.1)));
             }
-            _ => tiles.push((stretch.start_ns, stretch.end_ns, &stretch.label, *messages)),
+            _ => tiles.push(own.clone()),
         }
     }
     let mut last = 0;
     let mut boundaries = Vec::new();
     for (at, pair) in tiles.windows(2).enumerate() {
-        last = pair[0].3.map_or(last, |messages| messages.1 + 1);
-        let first = tiles[at + 1..].iter().find_map(|tile| tile.3).map_or(last, |messages| messages.0);
-        let shorter = pair.iter().map(|tile| tile.1 - tile.0).min().unwrap_or(0);
+        last = pair[0].messages.map_or(last, |messages| messages.1 + 1);
+        let first = tiles[at + 1..].iter().find_map(|tile| tile.messages).map_or(last, |messages| messages.0);
+        let shorter = pair.iter().map(|tile| tile.end_ns - tile.start_ns).min().unwrap_or(0);
         boundaries.push(Boundary {
-            at_ns: pair[1].0,
+            at_ns: pair[1].start_ns,
             messages: (last.min(first), last.max(first)),
-            between: format!("{} to {}", pair[0].2, pair[1].2),
+            between: format!("{} to {}", pair[0].label, pair[1].label),
             tolerance_ns: (duration / 100).min(shorter / 4),
         });
     }
