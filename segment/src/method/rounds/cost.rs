@@ -47,9 +47,10 @@ const NU: f64 = 8.0;
 /// Scales in units; changes slower than the largest one are drift.
 pub(super) const SCALES: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/// The largest scale of shares, in units. Rates need larger ones where pauses have heavy tails.
-/// With shares up to 256 units, three of 36 generated runs without phases are divided by chance.
-const LARGEST_OF_SHARES: usize = 64;
+/// So many of the scales are those of shares: up to 64 units. Rates need larger ones where pauses
+/// have heavy tails. With shares up to 256 units, three of 36 generated runs without phases are
+/// divided by chance.
+const SCALES_OF_SHARES: usize = 7;
 
 /// Rounds on both sides that a rate needs.
 pub(super) const ROUNDS_OF_RATE: f64 = 3.0;
@@ -157,12 +158,13 @@ impl Noise {
         let mut values: Vec<[Vec<f64>; 2]> = Vec::new();
         for (number, scale) in SCALES.into_iter().enumerate() {
             for (at, view) in VIEWS.into_iter().enumerate() {
+                if !compares(view, number) {
+                    values.push(Default::default());
+                    continue;
+                }
                 let finer = number.checked_sub(1).map(|finer| &values[finer * VIEWS.len() + at]);
                 let part = if starts.is_empty() { UNKNOWN } else { USUAL };
-                let own = match finer {
-                    Some(finer) if !compares(view, scale) => finer.clone(),
-                    finer => sides(units, &piece, scale, view, part, finer),
-                };
+                let own = sides(units, &piece, scale, view, part, finer);
                 values.push(own);
             }
         }
@@ -171,14 +173,19 @@ impl Noise {
         for stretches in &of_labels {
             stretches.iter().for_each(|(from, to)| times[*from..*to].fill(stretches.len() as f64));
         }
-        let of = |scale, view| [0, 1].map(|side| recurring(units, &of_labels, scale, view, side));
-        let scales = SCALES.into_iter().filter(|_| !labels.is_empty());
-        let recurring = scales.flat_map(|scale| VIEWS.map(|view| of(scale, view))).collect();
+        let of = |number: usize, view: View| match compares(view, number) {
+            true => [0, 1].map(|side| recurring(units, &of_labels, SCALES[number], view, side)),
+            false => Default::default(),
+        };
+        let scales = (0..SCALES.len()).filter(|_| !labels.is_empty());
+        let recurring = scales.flat_map(|number| VIEWS.map(|view| of(number, view))).collect();
         Self { values, recurring, times }
     }
 
-    /// The noise on a side (0 left, 1 right) of the border before `unit`.
+    /// The noise on a side (0 left, 1 right) of the border before `unit`, at the largest scale of
+    /// the view that is not larger than this one.
     pub(super) fn at(&self, scale: usize, view: usize, side: usize, unit: usize) -> f64 {
+        let scale = if compares(VIEWS[view], scale) { scale } else { SCALES_OF_SHARES - 1 };
         self.values[scale * VIEWS.len() + view][side][unit]
     }
 
@@ -190,9 +197,9 @@ impl Noise {
     }
 }
 
-/// Whether stretches are compared in a view at this scale.
+/// Whether stretches are compared in a view at the scale of this number.
 fn compares(view: View, scale: usize) -> bool {
-    view.is_rate() || scale <= LARGEST_OF_SHARES
+    view.is_rate() || scale < SCALES_OF_SHARES
 }
 
 /// For each unit of a label that recurs, the noise between the first (side 0) or last (side 1)
@@ -209,9 +216,6 @@ fn recurring(
         _ => (from.max(to.saturating_sub(scale)), to),
     };
     let mut noise = vec![f64::NAN; units.len()];
-    if !compares(view, scale) {
-        return noise;
-    }
     for stretches in of_labels.iter().filter(|stretches| stretches.len() >= RECURS) {
         let distance = |pair: &[(usize, usize)]| units.distance(part(pair[0]), part(pair[1]), view);
         let distances: Vec<f64> = stretches.windows(2).map(distance).collect();
@@ -315,7 +319,7 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
                 View::MessageRate | View::ByteRate => ROUNDS_OF_RATE,
                 View::Heaviest => ROUNDS_OF_HEAVIEST,
             };
-            if one.rounds.min(other.rounds) < least || !compares(own, scale) {
+            if one.rounds.min(other.rounds) < least || !compares(own, number) {
                 continue;
             }
             let distance = |(from, to): (usize, usize)| units.distance((from, b), (b, to), own);
