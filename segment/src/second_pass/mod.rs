@@ -5,6 +5,7 @@ mod likelihood;
 pub(crate) mod recurrence;
 pub(crate) mod repeats;
 pub(crate) mod representative;
+mod rounding;
 pub(crate) mod search;
 pub(crate) mod tally;
 pub(crate) mod total;

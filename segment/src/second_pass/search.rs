@@ -24,6 +24,7 @@ use crate::second_pass::collectives::{Inside, in_the_midst};
 use crate::second_pass::likelihood::{Likelihood, Rows};
 use crate::second_pass::recurrence::misfits;
 use crate::second_pass::representative::Volume;
+use crate::second_pass::rounding::rounded;
 use crate::second_pass::total::Total;
 use crate::title::OperationTotals;
 
@@ -69,16 +70,6 @@ struct Group {
     sum: f64,
     /// The largest of its messages.
     bytes: u64,
-}
-
-/// Between 2³² and 2³³, neighbouring numbers of 53 significant bits (IEEE 754) are 2⁻²⁰ apart. The
-/// middle of that range, in nats: a sum with it is rounded to 20 binary places.
-const MIDDLE: f64 = 1.5 * (1u64 << 32) as f64;
-
-/// A ratio in nats to 20 binary places, a millionth, so that sums do not depend on the order of
-/// messages of one time. It is less than 2³¹.
-fn exact(value: f64) -> f64 {
-    (value + MIDDLE) - MIDDLE
 }
 
 /// What there is before the new phase.
@@ -203,7 +194,7 @@ impl Search {
         // A barrier ends one phase and begins the next.
         let barrier = !self.barriers && operation == Operation::Barrier as i64;
         let ratio =
-            if barrier { 0.0 } else { exact(self.likelihood.of((src, dst, bytes, operation), token)) };
+            if barrier { 0.0 } else { rounded(self.likelihood.of((src, dst, bytes, operation), token)) };
         self.sum += match self.before {
             Before::Phase { .. } => ratio,
             Before::Strays if ratio < 0.0 => GOES_ON * ratio,
@@ -309,7 +300,7 @@ impl Search {
         let misfits = misfits(&self.kinds, &self.times_ns, expected_ns);
         let (mut sum, mut added) = (0.0, 0);
         for group in &mut self.groups {
-            sum += misfits[added..group.first].iter().map(|misfit| exact(*misfit)).sum::<f64>();
+            sum += misfits[added..group.first].iter().map(|misfit| rounded(*misfit)).sum::<f64>();
             added = group.first;
             group.sum = RHYTHM * sum;
         }
@@ -418,14 +409,6 @@ mod tests {
     use super::*;
     use crate::first_pass::window::sketch::{Ratio, Sketch, pair_hash};
     use crate::second_pass::representative::Volumes;
-
-    #[test]
-    fn ratios_have_twenty_binary_places() {
-        let unit = (-20f64).exp2();
-        for (value, places) in [(0.1, 104_858.0), (-0.1, -104_858.0), (1e-7, 0.0), (-7.0, -7.0 / unit)] {
-            assert!((exact(value) - places * unit).abs() < 1e-12, "{value}");
-        }
-    }
 
     fn sketch(pairs: &[(u32, u32)]) -> Sketch {
         let mut sketch = Sketch::default();
