@@ -1,7 +1,8 @@
 //! Boundary F1: how many boundaries are found, and how many found ones are there.
 
 use super::Interval;
-use super::zones::{Places, f1};
+use super::pairs::f1;
+use super::zones::Places;
 
 /// Harmonic mean of precision and recall of the boundaries of two tilings of `duration`
 /// nanoseconds, as [`Score::boundary_f1`](super::Score::boundary_f1) defines it; 1 if neither has

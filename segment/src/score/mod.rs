@@ -3,6 +3,7 @@
 mod boundary_f1;
 mod covering;
 mod label_ari;
+mod pairs;
 mod truth;
 mod zones;
 
