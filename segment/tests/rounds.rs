@@ -480,6 +480,25 @@ fn how_a_run_ends_is_shown_however_small_it_is() {
 }
 
 #[test]
+fn the_start_of_a_program_is_found_where_rounds_vary() {
+    for seed in 1..=5 {
+        let start = "broadcast[bytes=8KiB,gap=20us]+scatter[bytes=8KiB,gap=50us]";
+        let mut run = LabelledRun::new(
+            Program::parse(&format!("{start},halo2d[bytes=4KiB,gap=40us]+allreduce[bytes=8]*300")).unwrap(),
+            32,
+        );
+        run.seed = seed;
+        run.disturbance = Disturbance { jitter: 0.2, skew_ns: 500, waits: true, ..Disturbance::default() };
+        let (trace, _) = generate(&run);
+        let found = split(&trace, Level::Leaf);
+        // A broadcast has 31 messages, and so has a scatter.
+        let start = &found.occurrences[0];
+        assert!((56..=68).contains(&start.messages), "{seed}: {:?}", found.occurrences);
+        assert_eq!(found.phases[start.phase.unwrap() as usize].title, "starting up", "{seed}");
+    }
+}
+
+#[test]
 fn a_barrier_between_phases_is_none() {
     let barrier = (0..4u32).flat_map(|step| (0..16u32).map(move |src| (step, src)));
     let barrier = barrier.zip(0..).map(|((step, src), number)| {

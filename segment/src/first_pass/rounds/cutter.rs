@@ -14,7 +14,7 @@ use super::tokens::{Last, Tokens};
 
 /// A message against a change takes this from a cumulative sum; a message for it adds 1. Page's
 /// reference value: more than three of five messages have to be for the change.
-const DECAY: f32 = 1.5;
+pub(super) const DECAY: f32 = 1.5;
 
 /// The sum of repeats raises an alarm at the larger of two values: a number of messages, and a part
 /// of the round's messages.
@@ -22,7 +22,7 @@ const REPEATS: (f32, f32) = (4.0, 0.1);
 
 /// The sums of new tokens and of returns raise an alarm at the larger of two values: a number of
 /// messages, and a part of the window's messages.
-const NEW: (f32, f32) = (6.0, 0.03);
+pub(super) const NEW: (f32, f32) = (6.0, 0.03);
 
 /// A round is known by the tokens of its first quarter.
 const BEGINNING: f32 = 0.25;
@@ -130,6 +130,8 @@ pub(super) struct End {
     /// What follows may be of the same round: it is known to come apart, but nothing has come again
     /// since the window began.
     pub(super) divides: bool,
+    /// The window began with something new, or after a pause.
+    pub(super) begins_new: bool,
 }
 
 /// What a window is.
@@ -167,6 +169,8 @@ pub(super) struct Cutter {
     rounds_before: u32,
     /// A whole round was seen since something new began.
     repeated: bool,
+    /// The window began with something new.
+    begins_new: bool,
     /// Messages of the window before.
     before: u64,
     /// Tokens that came in this window, and where they came before.
@@ -197,6 +201,7 @@ impl Cutter {
             interrupts: false,
             rounds_before: 1,
             repeated: false,
+            begins_new: true,
             before: 0,
             tokens: 0,
             origin: Origin::default(),
@@ -267,7 +272,13 @@ impl Cutter {
         let open = [&self.repeats, &self.new, &self.returns].iter().any(|sum| sum.value > 0.0);
         (!open).then(|| {
             self.part = message + 1;
-            End { message: self.part, rounds: 1, kind: Kind::Part, divides: false }
+            End {
+                message: self.part,
+                rounds: 1,
+                kind: Kind::Part,
+                divides: false,
+                begins_new: self.begins_new,
+            }
         })
     }
 
@@ -328,7 +339,9 @@ impl Cutter {
 
     /// Ends the window before message `end`.
     pub(super) fn close(&mut self, end: u64, kind: Kind, repeated: bool, tokens: &mut Tokens) -> End {
-        let closed = End { message: end, rounds: self.rounds, kind, divides: false };
+        let begins_new = self.begins_new;
+        let closed = End { message: end, rounds: self.rounds, kind, divides: false, begins_new };
+        self.begins_new = !repeated;
         let gone = ((end - self.start) as usize).min(self.recent.len());
         self.before = end - self.start;
         self.rounds_before = self.rounds;

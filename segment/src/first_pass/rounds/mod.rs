@@ -2,6 +2,7 @@
 
 mod cutter;
 mod idle;
+mod once;
 pub(crate) mod ranks;
 pub(crate) mod sums;
 pub(crate) mod token_set;

@@ -7,6 +7,7 @@ use phaseflow_collect::trace::{MessageBlock, Operation};
 
 use super::cutter::{Cutter, End, Kind};
 use super::idle::is_idle;
+use super::once::{Ends, Pair};
 use super::ranks::Ranks;
 use super::sums::Sums;
 use super::token_set::TokenSet;
@@ -188,6 +189,10 @@ pub(crate) struct FirstPass {
     silences_ns: [u64; 2],
     /// Windows before the round under way.
     parts: usize,
+    /// Ends of windows that may still be divided.
+    ends: Ends,
+    /// The first window has not ended.
+    is_first: bool,
     /// Rounds of the window that is being closed.
     open_rounds: u64,
     /// When the last rank enters each of the next barriers of all ranks.
@@ -223,6 +228,8 @@ impl FirstPass {
             last_ns: 0,
             silences_ns: [0; 2],
             parts: 0,
+            ends: Ends::default(),
+            is_first: true,
             open_rounds: 1,
             barriers_ns: VecDeque::new(),
         }
@@ -290,9 +297,10 @@ impl FirstPass {
         let message = self.next;
         self.next += 1;
         if let Some(end) = self.rounds.add(message, (own.src, token), &mut self.tokens, self.sizes) {
-            self.end(end);
+            self.cut(end);
         }
         if self.waiting.src.len() >= WAITING {
+            self.end_all();
             let settled = self.rounds.settled(self.next);
             self.count(settled);
             if self.tokens.is_full() {
@@ -311,15 +319,17 @@ impl FirstPass {
         let elapsed = now_ns.wrapping_sub(self.start_ns).cast_unsigned();
         let usual = self.silences_ns[0].max(self.silences_ns[1]);
         // Before it is known how long the rounds are, only those that may be reported count.
-        let run_ns = if self.found.windows.is_empty() { self.duration_ns } else { elapsed };
+        let run_ns = if self.is_first { self.duration_ns } else { elapsed };
         let is_long = silence / LONG > usual && silence > run_ns / REPORTED;
         self.pass_barriers(now_ns);
         if is_long {
+            self.end_all();
             let end = self.next;
             // The first round may go on after a silence that turns out to be usual.
-            if !self.found.windows.is_empty() {
+            if !self.is_first {
                 self.rounds.close(end, Kind::Last, false, &mut self.tokens);
             }
+            self.is_first = false;
             self.open_rounds = 1;
             self.close(end, silence);
             self.silences_ns = [0, self.silences_ns[0].max(silence)];
@@ -338,8 +348,10 @@ impl FirstPass {
         }
         let begin = self.rounds.start();
         if passed > 0 && self.next > begin + LEAST_BEFORE_BARRIER {
+            self.end_all();
             let end = self.next;
             self.rounds.close(end, Kind::Last, false, &mut self.tokens);
+            self.is_first = false;
             self.open_rounds = 1;
             self.close(end, 0);
             self.silences_ns = [0, self.silences_ns[0]];
@@ -347,7 +359,44 @@ impl FirstPass {
         }
     }
 
-    /// Ends a window where the cutter of rounds ended one.
+    /// Notes where the cutter of rounds ended a window.
+    fn cut(&mut self, end: End) {
+        self.is_first = false;
+        self.ends.push(end);
+        if end.kind == Kind::Part {
+            return;
+        }
+        self.silences_ns = [0, self.silences_ns[0]];
+        while let Some((ends, next)) = self.ends.known(self.found.windows.is_empty()) {
+            let end = ends.last().map_or(self.first, |end| end.message);
+            // The beginning of a large window has been counted.
+            let next = next.filter(|_| self.open.messages == 0);
+            let divided = self.first + next.map_or(0, |next| self.once(end, next)) as u64;
+            let (before, after): (Vec<End>, _) = ends.into_iter().partition(|end| end.message < divided);
+            before.into_iter().for_each(|end| self.end(end));
+            if divided > self.first {
+                let kind = Kind::Whole;
+                self.end(End { message: divided, rounds: 1, kind, divides: false, begins_new: true });
+            }
+            after.into_iter().filter(|end| end.message > divided).for_each(|end| self.end(end));
+        }
+    }
+
+    /// Messages of the first window that waits, up to `end`, that are a phase of one round. The
+    /// next window ends at `next`.
+    fn once(&self, end: u64, next: u64) -> usize {
+        let [end, next] = [end, next].map(|message| (message - self.first) as usize);
+        let (operations, tokens) = (&self.waiting.operations[..end], &self.waiting.tokens);
+        let is_first = self.found.windows.is_empty();
+        Pair { operations, tokens: &tokens[..end], next: &tokens[end..next], is_first }.once()
+    }
+
+    /// Ends all windows that wait: what comes next is not known in time.
+    fn end_all(&mut self) {
+        self.ends.all().into_iter().for_each(|end| self.end(end));
+    }
+
+    /// Ends a window.
     fn end(&mut self, end: End) {
         self.open_rounds = u64::from(end.rounds);
         self.close(end.message, 0);
@@ -360,7 +409,6 @@ impl FirstPass {
             }
         }
         if end.kind != Kind::Part {
-            self.silences_ns = [0, self.silences_ns[0]];
             self.parts = self.found.windows.len();
         }
     }
@@ -442,6 +490,7 @@ impl FirstPass {
     /// The windows of all messages.
     pub(crate) fn finish(mut self) -> Rounds {
         self.end_instant();
+        self.end_all();
         self.close(self.next, 0);
         self.join_at_silences();
         let windows = &mut self.found.windows;
