@@ -375,8 +375,9 @@ impl FirstPass {
             let (before, after): (Vec<End>, _) = ends.into_iter().partition(|end| end.message < divided);
             before.into_iter().for_each(|end| self.end(end));
             if divided > self.first {
+                // Both are one round of a loop for windows of coarser levels.
                 let kind = Kind::Whole;
-                self.end(End { message: divided, rounds: 1, kind, divides: false, begins_new: true });
+                self.end(End { message: divided, rounds: 1, kind, divides: true, begins_new: true });
             }
             after.into_iter().filter(|end| end.message > divided).for_each(|end| self.end(end));
         }
