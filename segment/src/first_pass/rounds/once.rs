@@ -18,8 +18,8 @@ use phaseflow_collect::trace::Operation;
 use super::cutter::{DECAY, End, Kind, NEW};
 
 /// Windows of one phase, at least, that have to come after a window that is divided. Of a step of
-/// two or three rounds, the first one is no phase. With one, 360 generated runs have .936 instead of
-/// .941, and 86 recordings .874 instead of .882.
+/// two or three rounds, the first one is no phase. With one, 360 generated runs have .936 instead
+/// of .941, and 86 recordings .874 instead of .882.
 const SETTLED: usize = 3;
 
 /// The messages of a window that begins with something new, and of the next one.
