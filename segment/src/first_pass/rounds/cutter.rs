@@ -169,7 +169,7 @@ pub(super) struct Cutter {
     rounds_before: u32,
     /// A whole round was seen since something new began.
     repeated: bool,
-    /// The window began with something new.
+    /// The window began with something new, or after a pause.
     begins_new: bool,
     /// Messages of the window before.
     before: u64,
