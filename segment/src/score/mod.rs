@@ -37,12 +37,12 @@ pub struct Score {
     pub exact_f1: Option<f64>,
 }
 
-/// Compares a segmentation with the truth. What the truth leaves out is idle; if the two end at
-/// different times, the later one counts.
+/// Compares a segmentation with the truth. What the truth leaves out is idle. If the truth ends
+/// later, the last stretch that was found ends with it: no message tells when a program ends.
 pub fn score(segmentation: &Segmentation, truth: &Truth) -> Score {
     let mut sent = 0u64;
     let tiles = segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0);
-    let found: Vec<Interval> = tiles
+    let mut found: Vec<Interval> = tiles
         .map(|occurrence| {
             let first = sent;
             sent = sent.saturating_add(occurrence.messages);
@@ -57,6 +57,9 @@ pub fn score(segmentation: &Segmentation, truth: &Truth) -> Score {
     let end = |intervals: &[Interval]| intervals.last().map_or(0, |last| last.end_ns);
     let truth = &truth.stretches;
     let duration = end(&found).max(end(truth));
+    if let Some(last) = found.last_mut() {
+        last.end_ns = duration;
+    }
     let (truth, found) = (tiled(truth, duration), tiled(&found, duration));
     Score {
         boundary_f1: boundary_f1(&truth, &found, duration),
@@ -91,7 +94,10 @@ fn tiled(intervals: &[Interval], duration: u64) -> Vec<Interval> {
 
 #[cfg(test)]
 mod tests {
+    use phaseflow_collect::trace::UnmatchedReceives;
+
     use super::*;
+    use crate::segmentation::{FORMAT, Header, Occurrence, VERSION};
 
     fn intervals(list: &[(u64, u64, &str)]) -> Vec<Interval> {
         list.iter()
@@ -169,6 +175,35 @@ mod tests {
             boundary_f1(&intervals(&[(0, 500, "a"), (500, 1000, "b")]), &of(600, [(0, 59), (60, 99)]), 1000),
             0.0,
         );
+    }
+
+    #[test]
+    fn a_program_may_end_after_its_last_message() {
+        let header = Header {
+            format: FORMAT.into(),
+            version: VERSION,
+            source: "test".into(),
+            method: "rounds".into(),
+            ranks: 2,
+            duration_ns: Some(98),
+            unmatched_receives: UnmatchedReceives::default(),
+        };
+        let of = |(phase, start_ns, end_ns): (u32, u64, u64)| Occurrence {
+            phase: Some(phase),
+            depth: 0,
+            start_ns,
+            end_ns,
+            messages: 1,
+            bytes: 1,
+        };
+        let occurrences = [(0, 0, 40), (1, 40, 98)].map(of).to_vec();
+        let found = Segmentation { header, phases: Vec::new(), occurrences };
+        let truth =
+            |end_ns| Truth { stretches: intervals(&[(0, 40, "a"), (40, end_ns, "b")]), outer: Vec::new() };
+        close(score(&found, &truth(100)).boundary_f1, 1.0);
+        close(score(&found, &truth(100)).covering, 1.0);
+        // Messages after the end of the truth are of no phase.
+        close(score(&found, &truth(90)).boundary_f1, 2.0 / 3.0);
     }
 
     #[test]
