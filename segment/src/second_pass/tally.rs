@@ -87,6 +87,8 @@ struct Sums<'a> {
     at: usize,
     search: Option<Search>,
     collectives: Collectives,
+    /// When the last message of the current stretch was posted, if it has one.
+    last_ns: Option<u64>,
     /// When the last message arrived that is known to, where idleness comes next.
     arrived_ns: Option<u64>,
 }
@@ -110,6 +112,7 @@ impl<'a> Sums<'a> {
             at: 0,
             search: None,
             collectives: Collectives::new(plan),
+            last_ns: None,
             arrived_ns: None,
         }
     }
@@ -143,6 +146,7 @@ impl<'a> Sums<'a> {
         let columns = block.columns();
         let (src, dst) = (&columns.src[rows.clone()], &columns.dst[rows.clone()]);
         let bytes = &columns.bytes[rows.clone()];
+        self.note_pauses(&columns.send_post_ns[rows.clone()]);
         if self.idle_after(self.at)
             && let Some(arrivals) = block.arrivals()
         {
@@ -169,10 +173,24 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
+    /// Notes the longest pause of the current stretch, the next messages of which were posted then.
+    fn note_pauses(&mut self, times_ns: &[i64]) {
+        let (Some(first), Some(last)) = (times_ns.first(), times_ns.last()) else { return };
+        let first_ns = self.run.since_start(*first);
+        let before_ns = first_ns.saturating_sub(self.last_ns.unwrap_or(first_ns));
+        let pauses = times_ns.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]).cast_unsigned());
+        let pause_ns = &mut self.totals[self.at].pause_ns;
+        *pause_ns = pauses.fold(before_ns.max(*pause_ns), u64::max);
+        self.last_ns = Some(self.run.since_start(*last));
+    }
+
     /// Messages among which the next stretch begins; answers the row after the last one that was
     /// looked at.
     fn search(&mut self, block: &MessageBlock, rows: Range<usize>) -> Result<usize> {
         let columns = block.columns();
+        if self.search.is_none() {
+            self.note_pauses(&columns.send_post_ns[rows.start..=rows.start]);
+        }
         let next = &self.plan.stretches[self.at + 1];
         let search = match &mut self.search {
             Some(search) => search,
@@ -223,6 +241,7 @@ impl<'a> Sums<'a> {
             let operation = block.operations().map_or(0, |codes| codes[row]);
             let message = (columns.src[row], columns.dst[row], columns.bytes[row], operation);
             let token = self.run.rounds.tokens.known(message.0, message.1, message.2, (operation & 63) as u8);
+            self.last_ns = Some(now_ns);
             if !search.push(now_ns, message, token) {
                 self.settle(now_ns)?;
                 return Ok(row + 1);
@@ -255,6 +274,7 @@ impl<'a> Sums<'a> {
             let end_ns =
                 self.plan.stretches.get(self.at + 2).map_or(self.run.duration_ns, |next| next.earliest_ns);
             after.start_ns = start_ns.min(end_ns);
+            self.last_ns = self.last_ns.filter(|_| after.messages > 0);
             for (label, operations) in [old, new].into_iter().zip(&operations) {
                 label.into_iter().for_each(|label| self.operations[label].merge(operations));
             }
@@ -270,6 +290,8 @@ impl<'a> Sums<'a> {
                 Some(old) => self.matrices[old] = one,
                 None => {}
             }
+        } else {
+            self.last_ns = None;
         }
         self.close_idle();
         if self.idle_after(self.at)

@@ -7,4 +7,6 @@ pub(crate) struct Total {
     pub(crate) start_ns: u64,
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
+    /// The longest time between two of its messages that follow each other.
+    pub(crate) pause_ns: u64,
 }
