@@ -167,7 +167,7 @@ fn random_partners_are_a_phase_wherever_they_come() {
         let found = starts(&split(&trace, Level::Leaf));
         let label = format!("{ranks} ranks: {text}: {found:?}, expected {truth:?}");
         assert_eq!(found.len(), truth.len(), "{label}");
-        // A pause before a phase may count as its own; no pause is longer than this.
+        // A pause before a phase may count as its own. The longest that a pattern asks for is this.
         let is_near = |(own, other): (&u64, &u64)| own <= other && other - own <= 190_000;
         assert!(found.iter().zip(&truth).all(is_near), "{label}");
     }

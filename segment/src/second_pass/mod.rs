@@ -2,6 +2,7 @@
 
 mod collectives;
 mod likelihood;
+mod pauses;
 pub(crate) mod recurrence;
 pub(crate) mod repeats;
 pub(crate) mod representative;

@@ -22,6 +22,7 @@ use phaseflow_collect::{MatrixBuilder, Result, sum_of_bytes};
 use crate::first_pass::window::sketch::scatter;
 use crate::second_pass::collectives::{Inside, in_the_midst};
 use crate::second_pass::likelihood::{Likelihood, Rows};
+use crate::second_pass::pauses::pause_is_new;
 use crate::second_pass::recurrence::misfits;
 use crate::second_pass::representative::Volume;
 use crate::second_pass::rounding::rounded;
@@ -50,10 +51,6 @@ const AGAIN: usize = 4;
 const NOTHING: f64 = 0.25;
 /// … and a misfit of one in natural logarithms tells so much.
 const RHYTHM: f64 = 10.0;
-
-/// A pause is no longer than others of a phase if it is at most so many times as long. A phase has
-/// to last so many times as long as a pause to tell that it has none like it.
-const LONGER: u64 = 2;
 
 /// Before the first phase, a message that is not of it counts so much against one that is: messages
 /// of starting up may be the more.
@@ -282,11 +279,13 @@ impl Search {
             Some(meeting) => meeting,
             None => self.outside(change, calls),
         };
+        let change = self.groups[change];
+        let at = change.first;
+        let is_new = pause_is_new(&self.times_ns, at, old.total, new.total);
         let start_ns = match self.before {
-            Before::Phase { .. } => self.start_ns(change, old.total, new.total),
-            Before::Strays | Before::Start => self.groups[change].start_ns,
+            Before::Phase { .. } if is_new => self.times_ns[at - 1] + 1,
+            _ => change.start_ns,
         };
-        let at = self.groups[change].first;
         old.add(
             (&self.src[..at], &self.dst[..at], &self.bytes[..at]),
             self.operations[..at].iter().copied(),
@@ -296,28 +295,6 @@ impl Search {
             self.operations[at..].iter().copied(),
         )?;
         Ok(start_ns)
-    }
-
-    /// When the phase begins whose first messages are the group `change`. A program may compute
-    /// before it sends, or afterwards, so the pause between both phases may be of either. It is of
-    /// the new one if that has a pause like it, and the old one has none though it lasts long.
-    fn start_ns(&self, change: usize, old: &mut Total, new: &mut Total) -> u64 {
-        let longest_ns = |side: &[Group]| {
-            side.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).max().unwrap_or_default()
-        };
-        let groups = &self.groups;
-        old.pause_ns = old.pause_ns.max(longest_ns(&groups[..change]));
-        new.pause_ns = longest_ns(&groups[change..]);
-        let start_ns = groups[change].start_ns;
-        let Some(last) = change.checked_sub(1) else { return start_ns };
-        let last_ns = groups[last].start_ns;
-        let pause_ns = start_ns - last_ns;
-        let is_longer = |other_ns: u64| pause_ns > other_ns.saturating_mul(LONGER);
-        let lasts_ns = last_ns.saturating_sub(old.start_ns);
-        let is_new = is_longer(old.pause_ns)
-            && !is_longer(new.pause_ns)
-            && lasts_ns >= pause_ns.saturating_mul(LONGER);
-        if is_new { last_ns + 1 } else { start_ns }
     }
 }
 
@@ -502,21 +479,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_of_the_phase_that_has_others_like_it() {
+    fn a_phase_may_begin_with_a_pause() {
         let (old, new) = ([(0, 1), (1, 2)].repeat(20), [(5, 9), (9, 4)].repeat(20));
         let messages = [&old[..8], &new[..8]].concat();
-        let change = |pause: &dyn Fn(u64) -> u64| change_with(&old, &new, &messages, 1008, &[], pause);
-        // The new phase pauses before each round of two messages, the old one does not.
-        let before = |ns: u64| move |time: u64| ns * (time.saturating_sub(1006) / 2);
-        assert_eq!(change(&before(5)), (8, 1008));
-        // The old phase has begun at 0. So long a pause could come in it later.
-        assert_eq!(change(&before(600)), (8, 1608));
-        // So long a pause comes in neither.
-        assert_eq!(change(&|time| if time >= 1008 { 5 } else { 0 }), (8, 1013));
-        // Both pause before or after each round.
-        assert_eq!(change(&|time| 5 * ((time - 1000) / 2)), (8, 1028));
-        // The old one alone pauses, after each round.
-        assert_eq!(change(&|time| 5 * ((time - 1000) / 2).min(4)), (8, 1028));
+        // The new phase pauses before each round of two messages.
+        let pause = |time: u64| 5 * (time.saturating_sub(1006) / 2);
+        assert_eq!(change_with(&old, &new, &messages, 1008, &[], pause), (8, 1008));
     }
 
     #[test]
