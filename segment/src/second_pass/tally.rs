@@ -173,7 +173,7 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
-    /// Notes the longest pause of the current stretch. Its next messages were posted at these times.
+    /// Notes the longest pause of the current stretch, whose next messages were posted then.
     fn note_pauses(&mut self, times_ns: &[i64]) {
         let (Some(first), Some(last)) = (times_ns.first(), times_ns.last()) else { return };
         let first_ns = self.run.since_start(*first);
