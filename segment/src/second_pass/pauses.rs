@@ -22,8 +22,8 @@ fn longest_ns(posted_ns: &[u64]) -> u64 {
 /// Whether the pause before `change` is of the `new` phase: that has a pause as long among these
 /// messages, and the `old` one has none, though it lasts long. Notes the longest pause of both.
 ///
-/// `posted_ns` are the times at which the messages around were posted, in nanoseconds since the
-/// start of the run. The new phase sends those from `change` on.
+/// `posted_ns` are the times at which the messages around, and the first one after them, were
+/// posted, in nanoseconds since the start of the run. The new phase sends those from `change` on.
 pub(crate) fn pause_is_new(posted_ns: &[u64], change: usize, old: &mut Total, new: &mut Total) -> bool {
     let (before, after) = posted_ns.split_at(change);
     old.pause_ns = old.pause_ns.max(longest_ns(before));

@@ -281,6 +281,8 @@ impl Search {
         };
         let change = self.groups[change];
         let at = change.first;
+        // The pause before the next message may be the only one of a short phase.
+        self.times_ns.push(now_ns);
         let is_new = pause_is_new(&self.times_ns, at, old.total, new.total);
         let start_ns = match self.before {
             Before::Phase { .. } if is_new => self.times_ns[at - 1] + 1,
@@ -481,10 +483,12 @@ mod tests {
     #[test]
     fn a_phase_may_begin_with_a_pause() {
         let (old, new) = ([(0, 1), (1, 2)].repeat(20), [(5, 9), (9, 4)].repeat(20));
-        let messages = [&old[..8], &new[..8]].concat();
-        // The new phase pauses before each round of two messages.
+        // The new phase pauses before each round of two messages, after the last of them, too.
         let pause = |time: u64| 5 * (time.saturating_sub(1006) / 2);
-        assert_eq!(change_with(&old, &new, &messages, 1008, &[], pause), (8, 1008));
+        for sent in [2, 8] {
+            let messages = [&old[..8], &new[..sent]].concat();
+            assert_eq!(change_with(&old, &new, &messages, 1008, &[], pause), (8, 1008));
+        }
     }
 
     #[test]
