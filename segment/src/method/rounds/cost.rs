@@ -97,6 +97,11 @@ const MEDIAN: f64 = 0.5;
 /// With 1, two of twelve generated runs whose pace changes lose a change.
 const MEASURED: f64 = 0.75;
 
+/// Where the noise of rates is not known at a scale, it is this part of that at half the scale:
+/// between independent rounds, which have a half, and rounds that are all late together, which have
+/// all of it.
+const DOUBLED: f64 = std::f64::consts::FRAC_1_SQRT_2;
+
 /// Distances, at least, that have a quantile.
 const FEWEST: usize = 3;
 
@@ -146,6 +151,18 @@ impl Noise {
     /// of q units nearby. Neighbours across a boundary or a silence do not count. If the stretches
     /// have `labels`, the noise of those that recur is measured, too.
     pub(super) fn new(units: &Units<'_>, starts: &[usize], labels: &[u32]) -> Self {
+        Self::measured(units, starts, labels, true)
+    }
+
+    /// The noise for the labels of an answer, where positions within the compared units never
+    /// count. Between the few windows of a short stretch it is often so large that the start and
+    /// the end of a program get one label. While phases are searched, such labels do no harm.
+    pub(super) fn of_others(units: &Units<'_>, starts: &[usize]) -> Self {
+        Self::measured(units, starts, &[], false)
+    }
+
+    /// As [`Self::new`]; `compared` says whether positions within the compared units may count.
+    fn measured(units: &Units<'_>, starts: &[usize], labels: &[u32], compared: bool) -> Self {
         let mut piece = vec![0; units.len()];
         let mut next = starts.iter().copied().peekable();
         let mut number = 0;
@@ -164,7 +181,7 @@ impl Noise {
                 }
                 let finer = number.checked_sub(1).map(|finer| &values[finer * VIEWS.len() + at]);
                 let part = if starts.is_empty() { UNKNOWN } else { USUAL };
-                let own = sides(units, &piece, scale, view, part, finer);
+                let own = sides(units, &piece, scale, view, (part, compared), finer);
                 values.push(own);
             }
         }
@@ -245,13 +262,16 @@ fn quantile(known: &mut Vec<f64>, distances: &[f64], view: View, part: f64) -> f
     (known[low] + place.fract() * (high - known[low])) * if view.is_rate() { MEAN_OVER_MEDIAN } else { 1.0 }
 }
 
-/// Both sides' noise at a scale; where too little is known, the noise of the next `finer` scale.
+/// Both sides' noise at a scale, of positions beyond the units that are compared there. Where too
+/// little is known, as at the ends of a run, positions within the `compared` units count, too, from
+/// the border between them on. Where that is not enough, or they may not count, it is the noise of
+/// the next `finer` scale. `part` is the quantile of shares.
 fn sides(
     units: &Units<'_>,
     piece: &[usize],
     scale: usize,
     view: View,
-    part: f64,
+    (part, compared): (f64, bool),
     finer: Option<&[Vec<f64>; 2]>,
 ) -> [Vec<f64>; 2] {
     let count = units.len();
@@ -274,9 +294,14 @@ fn sides(
     let after: Vec<f64> = places.map(|at| of(at..distances.len().min(at + span))).collect();
     let value = |side: usize, unit: usize| {
         let at = (unit / step).min(distances.len() - 1);
-        let own = if side == 0 { before[at] } else { after[at] };
+        let (beyond, among) = match side {
+            0 => (before[at], before[(at + scale / step).min(distances.len() - 1)]),
+            _ => (after[at], after[at.saturating_sub(scale / step)]),
+        };
+        let own = if compared && beyond.is_nan() { among } else { beyond };
         let finer = finer.map_or(0.0, |finer| finer[side][unit]);
         match own.is_nan() {
+            true if view.is_rate() => DOUBLED * finer,
             true => finer,
             // Twice as many independent rounds have half of the noise, even if a few rounds are
             // alike by chance. Where no boundary is known, distances may lie between two phases and
@@ -472,6 +497,41 @@ mod tests {
         let count = (0..100).filter(|seed| found(*seed)).count();
         // With scales up to 64 units it shows in 88.
         assert!(count >= 95, "{count} of 100");
+    }
+
+    #[test]
+    fn at_the_end_of_a_run_noise_is_that_of_the_last_windows() {
+        // Windows of one round of two pairs in turn, so that all neighbours differ.
+        let mut sums = vec![Sums::default()];
+        for window in 0..6 {
+            let mut next = sums[window].clone();
+            (0..20).for_each(|_| next.add(window as u32 % 2, 64));
+            sums.push(next);
+        }
+        let rates = [Rates::new(20.0, 1280.0, 100.0, 1.0); 6];
+        let sums: Vec<&Sums> = sums.iter().collect();
+        let units = Units::new(&sums, (0..=6).collect(), &rates, vec![false; 6]);
+        let [new, others] = [Noise::new(&units, &[], &[]), Noise::of_others(&units, &[])];
+        let right_of = |noise: &Noise, unit: usize| noise.at(0, 0, 1, unit);
+        // Right of window 3, three positions have neighbours on both sides; of window 4, only two.
+        // Position 3 is between windows that are compared then.
+        assert!((right_of(&others, 3) - 1.0).abs() < 1e-9 && right_of(&others, 4) < 1e-9);
+        assert!((right_of(&new, 3) - 1.0).abs() < 1e-9 && (right_of(&new, 4) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn rates_of_a_longer_stretch_vary_less() {
+        // The noise of sixteen windows is known up to a scale; at the next ones it is less.
+        let sums = vec![Sums::default(); 17];
+        let rates: Vec<Rates> =
+            (0..16).map(|window| Rates::new(20.0, 1280.0, [100.0, 150.0][window % 2], 1.0)).collect();
+        let sums: Vec<&Sums> = sums.iter().collect();
+        let units = Units::new(&sums, (0..=16).collect(), &rates, vec![false; 16]);
+        let noise = Noise::new(&units, &[], &[]);
+        let at = |scale: usize| noise.at(scale, VIEWS.iter().position(|own| own.is_rate()).unwrap(), 0, 16);
+        assert!(at(0) > 0.1, "{}", at(0));
+        let largest = SCALES.len() - 1;
+        assert!((at(largest) / at(largest - 1) - DOUBLED).abs() < 1e-9);
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn coarser(run: &Run, sums: &[&Sums], locked: &[bool], phases: &[Start], part: u
     let silent = edges[..edges.len() - 1].iter().map(|edge| locked[*edge]).collect();
     let units = Units::new(sums, edges.clone(), &rates(windows, locked, &edges), silent);
     let starts = segmented(&units, &contents(windows, &edges), run.rounds.tokens.len());
-    let noise = Noise::new(&units, &starts, &[]);
+    let noise = Noise::of_others(&units, &starts);
     let labels = labels::labels(&units, &noise, &starts);
     let level: Vec<Start> = starts.iter().map(|start| edges[*start]).zip(labels).collect();
     let mut level = aligned(phases, &level, &run.rounds, sums, (NEAR * least as f64) as u64);

@@ -96,7 +96,7 @@ impl Split for RoundsMethod {
         let units = Units::new(&sums, edges, &rates, locked.clone());
         let contents = contents(windows, &units.edges);
         let starts = segmented(&units, &contents, run.rounds.tokens.len());
-        let noise = Noise::new(&units, &starts, &[]);
+        let noise = Noise::of_others(&units, &starts);
         let labels = labels::labels(&units, &noise, &starts);
         let stretches: Vec<Start> = starts.into_iter().zip(labels).collect();
         let mut phases = noticed(run, &locked, &stretches);
