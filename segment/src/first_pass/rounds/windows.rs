@@ -323,17 +323,8 @@ impl FirstPass {
         let is_long = silence / LONG > usual && silence > run_ns / REPORTED;
         self.pass_barriers(now_ns);
         if is_long {
-            self.end_all();
-            let end = self.next;
-            // The first round may go on after a silence that turns out to be usual.
-            if !self.is_first {
-                self.rounds.close(end, Kind::Last, false, &mut self.tokens);
-            }
-            self.is_first = false;
-            self.open_rounds = 1;
-            self.close(end, silence);
+            self.interrupt(silence);
             self.silences_ns = [0, self.silences_ns[0].max(silence)];
-            self.parts = self.found.windows.len();
         } else {
             self.silences_ns[0] = self.silences_ns[0].max(silence);
         }
@@ -348,14 +339,8 @@ impl FirstPass {
         }
         let begin = self.rounds.start();
         if passed > 0 && self.next > begin + LEAST_BEFORE_BARRIER {
-            self.end_all();
-            let end = self.next;
-            self.rounds.close(end, Kind::Last, false, &mut self.tokens);
-            self.is_first = false;
-            self.open_rounds = 1;
-            self.close(end, 0);
+            self.interrupt(0);
             self.silences_ns = [0, self.silences_ns[0]];
-            self.parts = self.found.windows.len();
         }
     }
 
@@ -412,6 +397,19 @@ impl FirstPass {
         if end.kind != Kind::Part {
             self.parts = self.found.windows.len();
         }
+    }
+
+    /// Ends the window under way before the next message, after this silence, whether or not its
+    /// round is whole.
+    fn interrupt(&mut self, silence_ns: u64) {
+        self.end_all();
+        // The first round may go on after a silence that turns out to be usual.
+        let goes_on = self.is_first && silence_ns > 0;
+        let ended = (!goes_on).then(|| self.rounds.close(self.next, Kind::Last, false, &mut self.tokens));
+        self.is_first = false;
+        self.open_rounds = ended.map_or(1, |end| u64::from(end.rounds));
+        self.close(self.next, silence_ns);
+        self.parts = self.found.windows.len();
     }
 
     /// Ends the open window before message `end`.
@@ -491,8 +489,7 @@ impl FirstPass {
     /// The windows of all messages.
     pub(crate) fn finish(mut self) -> Rounds {
         self.end_instant();
-        self.end_all();
-        self.close(self.next, 0);
+        self.interrupt(0);
         self.join_at_silences();
         let windows = &mut self.found.windows;
         windows.iter_mut().for_each(|window| window.bytes = window.sums.total);
@@ -529,5 +526,24 @@ impl FirstPass {
             first &= joins;
             joins
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_window_has_its_own_rounds() {
+        // Ten rounds of a ring of ten ranks. A window of at least 24 messages has three of them.
+        let mut pass = FirstPass::new(100, 10, 99_000);
+        for at in 0..100u32 {
+            pass.instant_ns = i64::from(at) * 1000;
+            let (src, dst) = (at % 10, (at + 1) % 10);
+            pass.next_message(Message { src, dst, bytes: 8, operation: 0 });
+        }
+        let windows = pass.finish().windows;
+        let found: Vec<(u64, u64)> = windows.iter().map(|own| (own.messages, own.rounds)).collect();
+        assert_eq!(found, [(30, 3), (30, 3), (30, 3), (10, 1)]);
     }
 }
