@@ -31,9 +31,9 @@ pub(crate) struct Stretch {
     pub(crate) label: Option<u32>,
     /// Where it begins, as far as the method knows.
     pub(crate) start_ns: u64,
-    /// It begins not before this …
+    /// It begins not before this; the start where the method knows exactly.
     pub(crate) earliest_ns: u64,
-    /// … and not after this; both equal to the start where the method knows exactly.
+    /// It begins not after this; the start where the method knows exactly.
     pub(crate) latest_ns: u64,
 }
 

@@ -8,5 +8,6 @@ pub(crate) mod repeats;
 pub(crate) mod representative;
 mod rounding;
 pub(crate) mod search;
+mod side;
 pub(crate) mod tally;
 pub(crate) mod total;

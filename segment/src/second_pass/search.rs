@@ -16,46 +16,46 @@
 
 use std::collections::BTreeMap;
 
+use phaseflow_collect::Result;
 use phaseflow_collect::trace::Operation;
-use phaseflow_collect::{MatrixBuilder, Result, sum_of_bytes};
 
 use crate::first_pass::window::sketch::scatter;
 use crate::second_pass::collectives::{Inside, in_the_midst};
 use crate::second_pass::likelihood::{Likelihood, Rows};
 use crate::second_pass::pauses::pause_is_new;
 use crate::second_pass::recurrence::misfits;
-use crate::second_pass::representative::Volume;
 use crate::second_pass::rounding::rounded;
-use crate::second_pass::total::Total;
-use crate::title::OperationTotals;
+use crate::second_pass::side::Side;
 
-/// Messages that wait at most; if the change is not among them, it is at the minimum found until
-/// then.
+/// Messages that wait, at most. If the change is not among them, it is at the minimum found so far.
 const MOST: usize = 1 << 19;
 
-/// Messages whose ratio is below this in the mean could be of both phases: e is 2.7 times as
-/// likely; …
+/// Nats. Messages that tell less in the mean could be of both phases: one is less than 2.7 times as
+/// likely.
 const LITTLE: f64 = 1.0;
-/// … and so could those that tell no more than this part of what messages around tell, as views are
-/// not independent.
+
+/// Messages could be of both phases, too, if they tell less than this part of what those around
+/// tell: views are not independent.
 const PART: f64 = 0.125;
 
 /// Least ratio of a pause to the silences within a round.
 const CLEAR: f64 = 4.0;
 
-/// Repetitions of [`Search::count_again`], at most; from two to four nothing changes in 170
-/// labelled runs.
+/// Repetitions of [`Search::count_again`], at most. From two to four, 170 labelled runs are the
+/// same.
 const AGAIN: usize = 4;
 
-/// If messages tell no more than this in the mean, either way, the phases send the same …
+/// Nats. Phases send the same if messages tell no more than this in the mean, either way.
 const NOTHING: f64 = 0.25;
-/// … and a misfit of one in natural logarithms tells so much.
+
+/// Nats that an interval tells then, if it misfits by a factor of e.
 const RHYTHM: f64 = 10.0;
 
-/// Before the first phase, a message that is not of it counts so much against one that is: messages
+/// Before the first phase, a message that is not of it counts so much against one that is. Messages
 /// of starting up may be the more.
 const STRAY: f64 = 0.375;
-/// … above all those of a barrier, which some leave much later than others.
+
+/// A message of a barrier counts less there: some ranks leave it much later than others.
 const STRAY_BARRIER: f64 = 1.0 / 16.0;
 
 /// Stray messages go on in the phase after them, so that each counts only this much against it.
@@ -106,31 +106,6 @@ pub(crate) struct Search {
     src: Vec<u32>,
     dst: Vec<u32>,
     bytes: Vec<u64>,
-}
-
-/// A stretch, its matrix and its volume, to which messages go.
-pub(crate) struct Side<'a> {
-    pub(crate) total: &'a mut Total,
-    pub(crate) matrix: &'a mut MatrixBuilder,
-    pub(crate) operations: &'a mut OperationTotals,
-    pub(crate) volume: Volume<'a>,
-}
-
-impl Side<'_> {
-    /// Adds messages, each with its operation.
-    pub(crate) fn add(
-        &mut self,
-        (src, dst, bytes): (&[u32], &[u32], &[u64]),
-        operations: impl Iterator<Item = u8>,
-    ) -> Result<()> {
-        self.operations.add(operations, bytes);
-        // Refuses sums beyond 63 bits.
-        self.matrix.add_messages(src, dst, bytes)?;
-        self.volume.add(src, dst, bytes);
-        self.total.messages += src.len() as u64;
-        self.total.bytes = self.total.bytes.saturating_add(sum_of_bytes(bytes));
-        Ok(())
-    }
 }
 
 impl Search {
@@ -414,9 +389,13 @@ impl Search {
 
 #[cfg(test)]
 mod tests {
+    use phaseflow_collect::MatrixBuilder;
+
     use super::*;
     use crate::first_pass::window::sketch::{Ratio, Sketch, pair_hash};
     use crate::second_pass::representative::Volumes;
+    use crate::second_pass::total::Total;
+    use crate::title::OperationTotals;
 
     fn sketch(pairs: &[(u32, u32)]) -> Sketch {
         let mut sketch = Sketch::default();

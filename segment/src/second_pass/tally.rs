@@ -20,7 +20,8 @@ use crate::second_pass::collectives::Collectives;
 use crate::second_pass::likelihood::Likelihood;
 use crate::second_pass::repeats::{Repeat, Repeats};
 use crate::second_pass::representative::Volumes;
-use crate::second_pass::search::{Before, Search, Side};
+use crate::second_pass::search::{Before, Search};
+use crate::second_pass::side::Side;
 use crate::second_pass::total::Total;
 use crate::title::OperationTotals;
 
