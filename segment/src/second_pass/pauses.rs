@@ -6,8 +6,8 @@
 
 use crate::second_pass::total::Total;
 
-/// A pause is longer than others if it is more than this many times as long. What is no longer may
-/// be one of them where pauses vary.
+/// A pause is longer than another if it is more than this many times as long. Two of which neither
+/// is longer are alike, as pauses vary.
 const LONGER: u64 = 2;
 
 /// A phase that lasts less than this many pauses may have none so far by chance.
@@ -19,8 +19,9 @@ fn longest_ns(posted_ns: &[u64]) -> u64 {
     posted_ns.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or_default()
 }
 
-/// Whether the pause before `change` is of the `new` phase: that has a pause as long among these
-/// messages, and the `old` one has none, though it lasts long. Notes the longest pause of both.
+/// Whether the pause before `change` is of the `new` phase: the longest pause of that among these
+/// messages is like it, and the `old` one has none, though it lasts long. Notes the longest pause of
+/// both.
 ///
 /// `posted_ns` are the times at which the messages around, and the first one after them, were
 /// posted, in nanoseconds since the start of the run. The new phase sends those from `change` on.
@@ -30,9 +31,10 @@ pub(crate) fn pause_is_new(posted_ns: &[u64], change: usize, old: &mut Total, ne
     new.pause_ns = longest_ns(after);
     let (Some(last_ns), Some(first_ns)) = (before.last(), after.first()) else { return false };
     let pause_ns = first_ns - last_ns;
-    let is_longer = |other_ns: u64| pause_ns > other_ns.saturating_mul(LONGER);
+    let is_longer = |one_ns: u64, other_ns: u64| one_ns > other_ns.saturating_mul(LONGER);
+    let is_like_new = !is_longer(pause_ns, new.pause_ns) && !is_longer(new.pause_ns, pause_ns);
     let lasts = last_ns.saturating_sub(old.start_ns) >= pause_ns.saturating_mul(LASTS);
-    lasts && is_longer(old.pause_ns) && !is_longer(new.pause_ns)
+    lasts && is_longer(pause_ns, old.pause_ns) && is_like_new
 }
 
 #[cfg(test)]
@@ -53,6 +55,9 @@ mod tests {
         assert!(is_new(before(5)));
         // So long a pause could come in the old phase later.
         assert!(!is_new(before(600)));
+        // The pauses of the new phase are longer than this one, or like it.
+        let after = |ns: u64| move |message: u64| if message < 8 { 0 } else { 5 + ns * ((message - 8) / 2) };
+        assert!(!is_new(after(12)) && is_new(after(11)));
         // So long a pause comes in neither.
         assert!(!is_new(|message| if message >= 8 { 5 } else { 0 }));
         // Both pause, before or after each round.
