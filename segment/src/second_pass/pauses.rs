@@ -20,8 +20,8 @@ fn longest_ns(posted_ns: &[u64]) -> u64 {
 }
 
 /// Whether the pause before `change` is of the `new` phase: the longest pause of that among these
-/// messages is like it, and the `old` one has none, though it lasts long. Notes the longest pause of
-/// both.
+/// messages is like it, and the `old` one has none, though it lasts long. Notes the longest pause
+/// of both.
 ///
 /// `posted_ns` are the times at which the messages around, and the first one after them, were
 /// posted, in nanoseconds since the start of the run. The new phase sends those from `change` on.
