@@ -2,7 +2,7 @@
 //!
 //! Two stretches are compared at each scale of q units, in each view. x is the distance from the
 //! last q units of one stretch to the first q of the other. e is the distance that neighbours of q
-//! units have within one phase here: the program's own irregularity, which is [measured](Noise).
+//! units have within one phase here: the program's own irregularity, which is [measured](super::noise).
 //! With the resolution r, k rounds on the weaker side and ν degrees of freedom of one round, the
 //! evidence in nats is the lesser of
 //!
@@ -21,8 +21,8 @@
 //! own, so k counts the stretches of the label. In a loop of short phases, a stretch has a few
 //! rounds only, and its own noise is that of windows at its boundaries.
 
-use super::features::{Units, VIEWS, View};
-use super::stretches::of_labels;
+use super::features::{SCALES, Units, VIEWS, View};
+use super::noise::Noise;
 
 /// Price of a boundary, and of a label, in nats: a boundary by accident has a chance of e⁻¹⁰. From
 /// 7 to 15 the score changes by less than .015.
@@ -44,14 +44,6 @@ const FREEDOM: f64 = 8.0;
 /// Degrees of freedom of one round.
 const NU: f64 = 8.0;
 
-/// Scales in units; changes slower than the largest one are drift.
-pub(super) const SCALES: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-
-/// So many of the scales are those of shares: up to 64 units. Rates need larger ones where pauses
-/// have heavy tails. With shares up to 256 units, three of 36 generated runs without phases are
-/// divided by chance.
-const SCALES_OF_SHARES: usize = 7;
-
 /// Rounds on both sides that a rate needs.
 pub(super) const ROUNDS_OF_RATE: f64 = 3.0;
 
@@ -72,42 +64,6 @@ const QUARTER: usize = 4;
 /// quarter of its distance at the smaller one, steady drift a sixteenth. From 2 to 4 the score
 /// changes by less than .002, where nothing drifts.
 const STEP: f64 = 3.0;
-
-/// The noise is a quantile over at least this number of positions.
-const MEMORY: usize = 12;
-
-/// Stretches, at least, of a label that recurs. With four, the score changes by less than .003 on
-/// generated runs; recordings have .871 instead of .892.
-const RECURS: usize = 8;
-
-/// Quantile of distances that is the noise of shares where boundaries are known. Partners change in
-/// rare jumps in many programs, so the median would be that of windows without one.
-const USUAL: f64 = 0.9;
-
-/// Quantile that is the noise of shares where no boundary is known: in loops of short phases most
-/// positions are near one.
-const UNKNOWN: f64 = 0.4;
-
-/// Quantile that is the noise of rates, whose squared differences have a known distribution.
-const MEDIAN: f64 = 0.5;
-
-/// The noise of rates at a scale is a geometric mean of what was measured, with this weight, and of
-/// what independent rounds would have. Hardly any distances of long stretches are independent, so
-/// their quantile is uncertain. With ½, recordings on a busy machine have .866 instead of .893.
-/// With 1, two of twelve generated runs whose pace changes lose a change.
-const MEASURED: f64 = 0.75;
-
-/// Where the noise of rates is not known at a scale, it is this part of that at half the scale:
-/// between independent rounds, which have a half, and rounds that are all late together, which have
-/// all of it. With 1, generated runs have .911 instead of .917, runs of few rounds .832 instead of
-/// .829.
-const DOUBLED: f64 = std::f64::consts::FRAC_1_SQRT_2;
-
-/// Distances, at least, that have a quantile.
-const FEWEST: usize = 3;
-
-/// The mean of χ² with one degree of freedom over its median.
-const MEAN_OVER_MEDIAN: f64 = 2.2;
 
 /// Evidence in nats of a distance `x` from `k` rounds, where `e` is normal.
 pub(super) fn nats(x: f64, e: f64, k: f64, view: View) -> f64 {
@@ -132,190 +88,6 @@ pub(super) fn nats(x: f64, e: f64, k: f64, view: View) -> f64 {
 pub(super) fn weaker(rounds: (f64, f64), amounts: (f64, f64)) -> f64 {
     let (one, other) = (amounts.0 * rounds.1 / amounts.1, amounts.1 * rounds.0 / amounts.0);
     rounds.0.max(one).min(rounds.1.max(other))
-}
-
-/// The distance of neighbours within one phase, by scale, view and place.
-#[derive(Clone, Debug)]
-pub(super) struct Noise {
-    /// For each scale and view, a value before each unit and one after the last: of the positions
-    /// left of it, and of those right of it.
-    values: Vec<[Vec<f64>; 2]>,
-    /// The same by unit, between the beginnings (left) and between the ends (right) of stretches of
-    /// its label; NaN if that does not recur.
-    recurring: Vec<[Vec<f64>; 2]>,
-    /// Stretches of each unit's label.
-    times: Vec<f64>,
-}
-
-impl Noise {
-    /// Measures the noise between `starts` of stretches: a quantile of the distances of neighbours
-    /// of q units nearby. Neighbours across a boundary or a silence do not count. If the stretches
-    /// have `labels`, the noise of those that recur is measured, too.
-    pub(super) fn new(units: &Units<'_>, starts: &[usize], labels: &[u32]) -> Self {
-        Self::measured(units, starts, labels, true)
-    }
-
-    /// The noise for the labels of an answer, where positions within the compared units never
-    /// count. Between the few windows of a short stretch it is often so large that the start and
-    /// the end of a program get one label. While phases are searched, such labels do no harm.
-    pub(super) fn of_others(units: &Units<'_>, starts: &[usize]) -> Self {
-        Self::measured(units, starts, &[], false)
-    }
-
-    /// As [`Self::new`]; `compared` says whether positions within the compared units may count.
-    fn measured(units: &Units<'_>, starts: &[usize], labels: &[u32], compared: bool) -> Self {
-        let mut piece = vec![0; units.len()];
-        let mut next = starts.iter().copied().peekable();
-        let mut number = 0;
-        for (unit, piece) in piece.iter_mut().enumerate() {
-            if next.next_if_eq(&unit).is_some() || units.locked[unit] {
-                number += 1;
-            }
-            *piece = number;
-        }
-        let mut values: Vec<[Vec<f64>; 2]> = Vec::new();
-        for (number, scale) in SCALES.into_iter().enumerate() {
-            for (at, view) in VIEWS.into_iter().enumerate() {
-                if !compares(view, number) {
-                    values.push(Default::default());
-                    continue;
-                }
-                let finer = number.checked_sub(1).map(|finer| &values[finer * VIEWS.len() + at]);
-                let part = if starts.is_empty() { UNKNOWN } else { USUAL };
-                let own = sides(units, &piece, scale, view, (part, compared), finer);
-                values.push(own);
-            }
-        }
-        let of_labels = of_labels(starts, labels, units.len());
-        let mut times = vec![0.0; if labels.is_empty() { 0 } else { units.len() }];
-        for stretches in &of_labels {
-            stretches.iter().for_each(|(from, to)| times[*from..*to].fill(stretches.len() as f64));
-        }
-        let of = |number: usize, view: View| match compares(view, number) {
-            true => [0, 1].map(|side| recurring(units, &of_labels, SCALES[number], view, side)),
-            false => Default::default(),
-        };
-        let scales = (0..SCALES.len()).filter(|_| !labels.is_empty());
-        let recurring = scales.flat_map(|number| VIEWS.map(|view| of(number, view))).collect();
-        Self { values, recurring, times }
-    }
-
-    /// The noise on a side (0 left, 1 right) of the border before `unit`, at the largest scale of
-    /// the view that is not larger than this one.
-    pub(super) fn at(&self, scale: usize, view: usize, side: usize, unit: usize) -> f64 {
-        let scale = if compares(VIEWS[view], scale) { scale } else { SCALES_OF_SHARES - 1 };
-        self.values[scale * VIEWS.len() + view][side][unit]
-    }
-
-    /// The noise between beginnings (side 0) or ends (side 1) of the stretches of a unit's label,
-    /// and their number, if the label recurs.
-    fn recurring(&self, scale: usize, view: usize, side: usize, unit: usize) -> Option<(f64, f64)> {
-        let noise = self.recurring.get(scale * VIEWS.len() + view)?[side][unit];
-        (!noise.is_nan()).then_some((noise, self.times[unit]))
-    }
-}
-
-/// Whether stretches are compared in a view at the scale of this number.
-fn compares(view: View, scale: usize) -> bool {
-    view.is_rate() || scale < SCALES_OF_SHARES
-}
-
-/// For each unit of a label that recurs, the noise between the first (side 0) or last (side 1)
-/// units, at most `scale`, of its stretches nearby.
-fn recurring(
-    units: &Units<'_>,
-    of_labels: &[Vec<(usize, usize)>],
-    scale: usize,
-    view: View,
-    side: usize,
-) -> Vec<f64> {
-    let part = |(from, to): (usize, usize)| match side {
-        0 => (from, to.min(from + scale)),
-        _ => (from.max(to.saturating_sub(scale)), to),
-    };
-    let mut noise = vec![f64::NAN; units.len()];
-    for stretches in of_labels.iter().filter(|stretches| stretches.len() >= RECURS) {
-        let distance = |pair: &[(usize, usize)]| units.distance(part(pair[0]), part(pair[1]), view);
-        let distances: Vec<f64> = stretches.windows(2).map(distance).collect();
-        let mut known = Vec::new();
-        for (at, (from, to)) in stretches.iter().enumerate() {
-            let first = at.saturating_sub(MEMORY / 2).min(distances.len().saturating_sub(MEMORY));
-            let near = first..distances.len().min(first + MEMORY);
-            noise[*from..*to].fill(quantile(&mut known, &distances[near], view, USUAL));
-        }
-    }
-    noise
-}
-
-/// The noise that these distances tell, where NaN are not known; NaN if there are too few. `part`
-/// is the quantile of shares.
-fn quantile(known: &mut Vec<f64>, distances: &[f64], view: View, part: f64) -> f64 {
-    known.clear();
-    known.extend(distances.iter().copied().filter(|distance| !distance.is_nan()));
-    if known.len() < FEWEST {
-        return f64::NAN;
-    }
-    known.sort_unstable_by(f64::total_cmp);
-    let part = if view.is_rate() { MEDIAN } else { part };
-    let place = part * (known.len() - 1) as f64;
-    let low = place as usize;
-    let high = known[(low + 1).min(known.len() - 1)];
-    (known[low] + place.fract() * (high - known[low])) * if view.is_rate() { MEAN_OVER_MEDIAN } else { 1.0 }
-}
-
-/// Both sides' noise at a scale, of positions beyond the units that are compared there. Where too
-/// little is known, as at the ends of a run, positions within the `compared` units count, too, from
-/// the border between them on. Where that is not enough, or they may not count, it is the noise of
-/// the next `finer` scale. `part` is the quantile of shares.
-fn sides(
-    units: &Units<'_>,
-    piece: &[usize],
-    scale: usize,
-    view: View,
-    (part, compared): (f64, bool),
-    finer: Option<&[Vec<f64>; 2]>,
-) -> [Vec<f64>; 2] {
-    let count = units.len();
-    let step = (scale / 4).max(1);
-    let span = MEMORY.max(3 * scale) / step;
-    // Distances of the neighbours that meet before unit i·step.
-    let distances: Vec<f64> = (0..=count / step)
-        .map(|at| {
-            let unit = at * step;
-            if unit < scale || unit + scale > count || piece[unit - scale] != piece[unit + scale - 1] {
-                return f64::NAN;
-            }
-            units.distance((unit - scale, unit), (unit, unit + scale), view)
-        })
-        .collect();
-    let mut known = Vec::with_capacity(span);
-    let mut of = |range: std::ops::Range<usize>| quantile(&mut known, &distances[range], view, part);
-    let places = 0..distances.len();
-    let before: Vec<f64> = places.clone().map(|at| of(at.saturating_sub(span)..at)).collect();
-    let after: Vec<f64> = places.map(|at| of(at..distances.len().min(at + span))).collect();
-    let value = |side: usize, unit: usize| {
-        let at = (unit / step).min(distances.len() - 1);
-        let (beyond, among) = match side {
-            0 => (before[at], before[(at + scale / step).min(distances.len() - 1)]),
-            _ => (after[at], after[at.saturating_sub(scale / step)]),
-        };
-        let own = if compared && beyond.is_nan() { among } else { beyond };
-        let finer = finer.map_or(0.0, |finer| finer[side][unit]);
-        match own.is_nan() {
-            true if view.is_rate() => DOUBLED * finer,
-            true => finer,
-            // Twice as many independent rounds have half of the noise, even if a few rounds are
-            // alike by chance. Where no boundary is known, distances may lie between two phases and
-            // do not count.
-            false if view.is_rate() && part < USUAL && finer > 0.0 => 0.5 * finer,
-            false if view.is_rate() && finer > 0.0 => {
-                let half = 0.5 * finer;
-                half * (own / half).max(1.0).powf(MEASURED)
-            }
-            false => own,
-        }
-    };
-    [0, 1].map(|side| (0..=count).map(|unit| value(side, unit)).collect())
 }
 
 /// The evidence in nats that units `a..b` and `b..c` are two phases.
@@ -345,7 +117,7 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
                 View::MessageRate | View::ByteRate => ROUNDS_OF_RATE,
                 View::Heaviest => ROUNDS_OF_HEAVIEST,
             };
-            if one.rounds.min(other.rounds) < least || !compares(own, number) {
+            if one.rounds.min(other.rounds) < least || !own.is_compared_at(number) {
                 continue;
             }
             let distance = |(from, to): (usize, usize)| units.distance((from, b), (b, to), own);
@@ -392,6 +164,7 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
 #[cfg(test)]
 mod tests {
     use super::super::features::Rates;
+    use super::super::noise::Neighbours;
     use super::*;
     use crate::first_pass::rounds::sums::Sums;
     use crate::first_pass::window::sketch::scatter;
@@ -433,7 +206,7 @@ mod tests {
                 .collect();
             let sums: Vec<&Sums> = sums.iter().collect();
             let units = Units::new(&sums, (0..=21).collect(), &rates, vec![false; 21]);
-            evidence(&units, &Noise::new(&units, &[], &[]), 0, 20, 21)
+            evidence(&units, &Neighbours::new(&units).noise(&[], &[]), 0, 20, 21)
         };
         let r = DIFFERENCE / (2.0 * PRICE);
         let rounds = |k: f64, x: f64| k * 0.5 * (NU + 1.0) * (x / (NU * r)).ln_1p();
@@ -467,7 +240,7 @@ mod tests {
             let [own, alike]: [Vec<&Sums>; 2] = [own.iter().collect(), alike.iter().collect()];
             let [own, alike] =
                 [&own, &alike].map(|sums| Units::new(sums, (0..=64).collect(), &rates, vec![false; 64]));
-            evidence(&own, &Noise::new(&alike, &[], &[]), 0, 32, 64)
+            evidence(&own, &Neighbours::new(&alike).noise(&[], &[]), 0, 32, 64)
         };
         let r = DIFFERENCE / (2.0 * PRICE);
         // One pair has a quarter of the messages before a step, and three quarters after it.
@@ -493,46 +266,11 @@ mod tests {
             let rates: Vec<Rates> =
                 (0..1000).map(|window| Rates::new(96.0, 9600.0, ns(window), 1.0)).collect();
             let units = Units::new(&sums, (0..=1000).collect(), &rates, vec![false; 1000]);
-            evidence(&units, &Noise::new(&units, &[0, 500], &[]), 0, 500, 1000) >= PRICE
+            evidence(&units, &Neighbours::new(&units).noise(&[0, 500], &[]), 0, 500, 1000) >= PRICE
         };
         let count = (0..100).filter(|seed| found(*seed)).count();
         // With scales up to 64 units it shows in 88.
         assert!(count >= 95, "{count} of 100");
-    }
-
-    #[test]
-    fn at_the_end_of_a_run_noise_is_that_of_the_last_windows() {
-        // Windows of one round of two pairs in turn, so that all neighbours differ.
-        let mut sums = vec![Sums::default()];
-        for window in 0..6 {
-            let mut next = sums[window].clone();
-            (0..20).for_each(|_| next.add(window as u32 % 2, 64));
-            sums.push(next);
-        }
-        let rates = [Rates::new(20.0, 1280.0, 100.0, 1.0); 6];
-        let sums: Vec<&Sums> = sums.iter().collect();
-        let units = Units::new(&sums, (0..=6).collect(), &rates, vec![false; 6]);
-        let [new, others] = [Noise::new(&units, &[], &[]), Noise::of_others(&units, &[])];
-        let right_of = |noise: &Noise, unit: usize| noise.at(0, 0, 1, unit);
-        // Right of window 3, three positions have neighbours on both sides; of window 4, only two.
-        // Position 3 is between windows that are compared then.
-        assert!((right_of(&others, 3) - 1.0).abs() < 1e-9 && right_of(&others, 4) < 1e-9);
-        assert!((right_of(&new, 3) - 1.0).abs() < 1e-9 && (right_of(&new, 4) - 1.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn rates_of_a_longer_stretch_vary_less() {
-        // The noise of sixteen windows is known up to a scale; at the next ones it is less.
-        let sums = vec![Sums::default(); 17];
-        let rates: Vec<Rates> =
-            (0..16).map(|window| Rates::new(20.0, 1280.0, [100.0, 150.0][window % 2], 1.0)).collect();
-        let sums: Vec<&Sums> = sums.iter().collect();
-        let units = Units::new(&sums, (0..=16).collect(), &rates, vec![false; 16]);
-        let noise = Noise::new(&units, &[], &[]);
-        let at = |scale: usize| noise.at(scale, VIEWS.iter().position(|own| own.is_rate()).unwrap(), 0, 16);
-        assert!(at(0) > 0.1, "{}", at(0));
-        let largest = SCALES.len() - 1;
-        assert!((at(largest) / at(largest - 1) - DOUBLED).abs() < 1e-9);
     }
 
     #[test]
@@ -550,7 +288,8 @@ mod tests {
         let units = Units::new(&sums, (0..=40).collect(), &rates, vec![false; 40]);
         let starts: Vec<usize> = (0..40).collect();
         let labels: Vec<u32> = (0..40).map(|window| window % 2).collect();
-        let of = |labels: &[u32]| evidence(&units, &Noise::new(&units, &starts, labels), 20, 21, 22);
+        let of =
+            |labels: &[u32]| evidence(&units, &Neighbours::new(&units).noise(&starts, labels), 20, 21, 22);
         // The squared Hellinger distance; nothing varies, so the noise is 0.
         let x = 1.0 - 0.5f64.sqrt() * (0.05f64.sqrt() + 0.95f64.sqrt());
         let r = DIFFERENCE / (2.0 * PRICE);

@@ -31,7 +31,20 @@ pub(super) const VIEWS: [View; 6] =
 pub(super) const LABELLED: [View; 5] =
     [View::Pairs, View::Bytes, View::Sizes, View::MessageRate, View::ByteRate];
 
+/// Scales in units; changes slower than the largest one are drift.
+pub(super) const SCALES: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/// So many of the scales are those of shares: up to 64 units. Rates need larger ones where pauses
+/// have heavy tails. With shares up to 256 units, three of 36 generated runs without phases are
+/// divided by chance.
+pub(super) const SCALES_OF_SHARES: usize = 7;
+
 impl View {
+    /// Whether stretches are compared in it at the scale of this number.
+    pub(super) fn is_compared_at(self, scale: usize) -> bool {
+        self.is_rate() || scale < SCALES_OF_SHARES
+    }
+
     pub(super) fn is_rate(self) -> bool {
         matches!(self, View::MessageRate | View::ByteRate)
     }

@@ -6,8 +6,9 @@
 
 use kodama::{Method, linkage};
 
-use super::cost::{Noise, PRICE, ROUNDS_OF_RATE, SCALES, nats, weaker};
-use super::features::{LABELLED, Profile, Rates, Units, View};
+use super::cost::{PRICE, ROUNDS_OF_RATE, nats, weaker};
+use super::features::{LABELLED, Profile, Rates, SCALES, Units, View};
+use super::noise::Noise;
 
 /// Stretches, at most, that are all compared with each other. If there are more, those with the
 /// fewest messages join the nearest of these, or found a label.

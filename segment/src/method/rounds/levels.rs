@@ -9,10 +9,9 @@
 //! Scale-space filtering, IJCAI 1983). So the run is described by levels that find each other's
 //! stretches again, over as many scales as possible.
 
-use super::cost::Noise;
 use super::features::Units;
 use super::stretches::{Start, without};
-use super::{NOTICED, amounts, contents, is_small, labels, rates, segmented};
+use super::{NOTICED, amounts, contents, is_small, rates, segmented};
 use crate::first_pass::rounds::sums::Sums;
 use crate::first_pass::rounds::windows::Rounds;
 use crate::first_pass::survey::Run;
@@ -96,10 +95,8 @@ fn coarser(run: &Run, sums: &[&Sums], locked: &[bool], phases: &[Start], part: u
     let edges = edges(&run.rounds, locked, least);
     let silent = edges[..edges.len() - 1].iter().map(|edge| locked[*edge]).collect();
     let units = Units::new(sums, edges.clone(), &rates(windows, locked, &edges), silent);
-    let starts = segmented(&units, &contents(windows, &edges), run.rounds.tokens.len());
-    let noise = Noise::of_others(&units, &starts);
-    let labels = labels::labels(&units, &noise, &starts);
-    let level: Vec<Start> = starts.iter().map(|start| edges[*start]).zip(labels).collect();
+    let level = segmented(&units, &contents(windows, &edges), run.rounds.tokens.len());
+    let level: Vec<Start> = level.into_iter().map(|(start, label)| (edges[start], label)).collect();
     let mut level = aligned(phases, &level, &run.rounds, sums, (NEAR * least as f64) as u64);
     level.dedup_by_key(|start| start.1);
     level

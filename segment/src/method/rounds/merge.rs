@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::cost::{Noise, PRICE, evidence};
+use super::cost::{PRICE, evidence};
 use super::features::Units;
+use super::noise::Noise;
 
 /// Merges neighbouring stretches that begin at `starts` (the first at 0) until all boundaries are
 /// worth the price. Returns where the remaining stretches begin.

@@ -37,6 +37,7 @@ mod features;
 mod labels;
 mod levels;
 mod merge;
+mod noise;
 mod outline;
 mod pieces;
 mod states;
@@ -51,8 +52,9 @@ use crate::first_pass::survey::Run;
 use crate::hierarchy::level::READABLE;
 use crate::method::split::{Answer, Limits, Split};
 use crate::plan::{Plan, Stretch};
-use cost::{DIFFERENCE, Noise};
+use cost::DIFFERENCE;
 use features::{Rates, Units, VIEWS, View};
+use noise::Neighbours;
 use pieces::Content;
 use stretches::{Start, without};
 
@@ -95,10 +97,7 @@ impl Split for RoundsMethod {
         let rates = rates(windows, &locked, &edges);
         let units = Units::new(&sums, edges, &rates, locked.clone());
         let contents = contents(windows, &units.edges);
-        let starts = segmented(&units, &contents, run.rounds.tokens.len());
-        let noise = Noise::of_others(&units, &starts);
-        let labels = labels::labels(&units, &noise, &starts);
-        let stretches: Vec<Start> = starts.into_iter().zip(labels).collect();
+        let stretches = segmented(&units, &contents, run.rounds.tokens.len());
         let mut phases = noticed(run, &locked, &stretches);
         let divided = starting(run, &phases);
         phases.drain(1..divided);
@@ -108,19 +107,20 @@ impl Split for RoundsMethod {
     }
 }
 
-/// The first units of stretches that differ from their neighbours, of a run that has this number of
-/// `tokens`.
-fn segmented(units: &Units<'_>, contents: &[Content], tokens: usize) -> Vec<usize> {
+/// Stretches that differ from their neighbours: the first unit and the label of each. The run has
+/// this number of `tokens`.
+fn segmented(units: &Units<'_>, contents: &[Content], tokens: usize) -> Vec<Start> {
+    let neighbours = Neighbours::new(units);
     let mut starts: Vec<usize> = (0..units.len()).collect();
     // Stretches that have taken in another phase are noisy, and would hide it from the states.
-    let unknown = Noise::new(units, &[], &[]);
+    let unknown = neighbours.noise(&[], &[]);
     let mut noise = unknown.clone();
     for _ in 0..AGAIN {
         let merged = merge::merged(units, &noise, &starts);
         // Of two stretches of one label, the noise must not be the distance between them.
-        let labels = labels::labels(units, &Noise::new(units, &merged, &[]), &merged);
+        let labels = labels::labels(units, &neighbours.noise(&merged, &[]), &merged);
         let assigned = states::assigned(units, &unknown, &merged, &labels);
-        noise = Noise::new(units, &assigned.0, &assigned.1);
+        noise = neighbours.noise(&assigned.0, &assigned.1);
         let next = pieces::joined(contents, &units.locked, assigned, tokens);
         let unchanged = next == starts;
         starts = next;
@@ -128,7 +128,8 @@ fn segmented(units: &Units<'_>, contents: &[Content], tokens: usize) -> Vec<usiz
             break;
         }
     }
-    starts
+    let labels = labels::labels(units, &neighbours.noise_of_others(&starts), &starts);
+    starts.into_iter().zip(labels).collect()
 }
 
 /// Messages, bytes and nanoseconds of windows `from..to`.

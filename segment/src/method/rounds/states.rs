@@ -15,8 +15,9 @@
 //! [`PRICE`], so what recurs is found for less. In the next merging, each boundary has to be worth
 //! [`PRICE`] by itself again.
 
-use super::cost::{Noise, PRICE, nats};
+use super::cost::{PRICE, nats};
 use super::features::{LABELLED, Profile, Units, View};
+use super::noise::Noise;
 
 /// States, at most: the labels with the most windows. Stretches with other labels stay.
 const MOST: usize = 64;
@@ -154,6 +155,7 @@ impl States {
 #[cfg(test)]
 mod tests {
     use super::super::features::Rates;
+    use super::super::noise::Neighbours;
     use super::*;
     use crate::first_pass::rounds::sums::Sums;
 
@@ -169,7 +171,7 @@ mod tests {
         let rates = vec![Rates::new(8.0, 512.0, 100.0, 1.0); pairs.len()];
         let sums: Vec<&Sums> = sums.iter().collect();
         let units = Units::new(&sums, (0..=pairs.len()).collect(), &rates, vec![false; pairs.len()]);
-        let noise = Noise::new(&units, &[], &[]);
+        let noise = Neighbours::new(&units).noise(&[], &[]);
         assigned(&units, &noise, starts, labels).0
     }
 
