@@ -15,7 +15,7 @@ const OWN: usize = 256;
 pub(crate) const SIZES: usize = 40;
 
 /// Units in which a message is divided between its two bins of sizes.
-const UNIT: u32 = 256;
+const UNIT: u64 = 256;
 
 /// Sums over all windows before a window.
 #[derive(Clone, Debug)]
@@ -24,8 +24,9 @@ pub(crate) struct Sums {
     pub(crate) pairs: [u32; PAIRS],
     /// Bytes by bin of pairs, with one more for each message.
     pub(crate) bytes: [u64; PAIRS],
-    /// Messages by bin of sizes, in parts of 1/256: each is divided between two bins.
-    pub(crate) sizes: [u32; SIZES],
+    /// Messages by bin of sizes, in parts of 1/256: each is divided between two bins. A phase may
+    /// have more than 2²⁴ messages.
+    pub(crate) sizes: [u64; SIZES],
     /// Bytes of all messages, with one more for each.
     pub(crate) total: f64,
     /// Squares of the bytes of each message.
@@ -51,7 +52,7 @@ impl Sums {
         self.total += size as f64;
         self.squares += (size as f64).powi(2);
         let exponent = size.ilog2() as usize;
-        let above = (size.rotate_left(64 - exponent as u32) >> 56) as u32;
+        let above = size.rotate_left(64 - exponent as u32) >> 56;
         let (low, high) = (exponent.min(SIZES - 1), (exponent + 1).min(SIZES - 1));
         self.sizes[low] = self.sizes[low].wrapping_add(UNIT - above);
         self.sizes[high] = self.sizes[high].wrapping_add(above);
@@ -71,13 +72,13 @@ impl Sums {
     /// The greatest log-likelihood of the messages since an earlier sum, as independent draws of
     /// their pair and of their size: −n·H, with the entropy H of n messages.
     pub(crate) fn log_likelihood(&self, earlier: &Self) -> f64 {
-        let of = |counts: &[u32], before: &[u32], unit: u32| {
-            let since = counts.iter().zip(before).map(|(own, before)| own.wrapping_sub(*before));
-            let since = since.map(|count| f64::from(count) / f64::from(unit));
-            let (logs, all) = since.fold((0.0, 0.0), |(logs, all), own| (logs + x_ln_x(own), all + own));
+        let of = |counts: &mut dyn Iterator<Item = f64>| {
+            let (logs, all) = counts.fold((0.0, 0.0), |(logs, all), own| (logs + x_ln_x(own), all + own));
             logs - x_ln_x(all)
         };
-        of(&self.pairs, &earlier.pairs, 1) + of(&self.sizes, &earlier.sizes, UNIT)
+        let pairs = self.pairs.iter().zip(&earlier.pairs).map(|(own, before)| own.wrapping_sub(*before));
+        let sizes = self.sizes.iter().zip(&earlier.sizes).map(|(own, before)| own.wrapping_sub(*before));
+        of(&mut pairs.map(f64::from)) + of(&mut sizes.map(|parts| parts as f64 / UNIT as f64))
     }
 
     /// Adds another one's sums.
@@ -104,5 +105,17 @@ mod tests {
         let expected = 3.0 * 0.75f64.ln() + 0.25f64.ln();
         assert!((sums.log_likelihood(&before) - expected).abs() < 1e-9);
         assert!(sums.log_likelihood(&sums).abs() < 1e-12);
+    }
+
+    #[test]
+    fn sizes_are_known_of_any_number_of_messages() {
+        let mut sums = Sums::default();
+        // 63 and 7 bytes: one more each is a power of two, which has a bin of its own.
+        sums.add(0, 63);
+        sums.add(0, 7);
+        for _ in 0..25 {
+            sums.merge(&sums.clone());
+        }
+        assert_eq!((sums.sizes[6], sums.sizes[3]), (UNIT << 25, UNIT << 25));
     }
 }

@@ -82,7 +82,8 @@ macro_rules! hellinger {
 }
 
 hellinger!(distance_of_counts, u32);
-hellinger!(distance_of_bytes, u64);
+// Bytes, and parts of messages.
+hellinger!(distance_of_parts, u64);
 
 /// Counts of a stretch for its rates.
 #[derive(Clone, Copy, Debug, Default)]
@@ -194,8 +195,8 @@ impl<'a> Units<'a> {
         let at = |unit: usize| self.sums[self.edges[unit]];
         match view {
             View::Pairs => distance_of_counts(&at(a).pairs, &at(b).pairs, &at(c).pairs, &at(d).pairs),
-            View::Bytes => distance_of_bytes(&at(a).bytes, &at(b).bytes, &at(c).bytes, &at(d).bytes),
-            View::Sizes => distance_of_counts(&at(a).sizes, &at(b).sizes, &at(c).sizes, &at(d).sizes),
+            View::Bytes => distance_of_parts(&at(a).bytes, &at(b).bytes, &at(c).bytes, &at(d).bytes),
+            View::Sizes => distance_of_parts(&at(a).sizes, &at(b).sizes, &at(c).sizes, &at(d).sizes),
             View::MessageRate | View::ByteRate => self.rates(a, b).distance(self.rates(c, d), view),
             View::Heaviest => self.distance_of_heaviest((a, b), (c, d)),
         }

@@ -137,10 +137,11 @@ impl<'a> Neighbours<'a> {
         Noise { values, recurring, times }
     }
 
-    /// Both sides' noise at the scale and in the view of these numbers, of positions beyond the units that are compared there. Where too
-    /// little is known, as at the ends of a run, positions within the `compared` units count, too, from
-    /// the border between them on. Where that is not enough, or they may not count, it is the noise of
-    /// the next `finer` scale. `part` is the quantile of shares.
+    /// Both sides' noise at the scale and in the view of these numbers, of positions beyond the
+    /// units that are compared there. Where too little is known, as at the ends of a run, positions
+    /// within the `compared` units count, too, from the border between them on. Where that is not
+    /// enough, or they may not count, it is the noise of the next `finer` scale. `part` is the
+    /// quantile of shares.
     fn sides(
         &self,
         piece: &[usize],
@@ -174,8 +175,8 @@ impl<'a> Neighbours<'a> {
                 true if view.is_rate() => DOUBLED * finer,
                 true => finer,
                 // Twice as many independent rounds have half of the noise, even if a few rounds are
-                // alike by chance. Where no boundary is known, distances may lie between two phases and
-                // do not count.
+                // alike by chance. Where no boundary is known, distances may lie between two phases
+                // and do not count.
                 false if view.is_rate() && part < USUAL && finer > 0.0 => 0.5 * finer,
                 false if view.is_rate() && finer > 0.0 => {
                     let half = 0.5 * finer;
