@@ -7,11 +7,9 @@
 use crate::second_pass::total::Total;
 
 /// A pause is longer than another if it is more than this many times as long. Two of which neither
-/// is longer are alike, as pauses vary.
+/// is longer are alike, as pauses vary. So a phase that lasts less than this many pauses may have
+/// none so far by chance.
 const LONGER: u64 = 2;
-
-/// A phase that lasts less than this many pauses may have none so far by chance.
-const LASTS: u64 = 2;
 
 /// The longest time between two of these that follow each other; 0 if there are less than two.
 /// Times are nanoseconds, in order.
@@ -33,7 +31,7 @@ pub(crate) fn pause_is_new(posted_ns: &[u64], change: usize, old: &mut Total, ne
     let pause_ns = first_ns - last_ns;
     let is_longer = |one_ns: u64, other_ns: u64| one_ns > other_ns.saturating_mul(LONGER);
     let is_like_new = !is_longer(pause_ns, new.pause_ns) && !is_longer(new.pause_ns, pause_ns);
-    let lasts = last_ns.saturating_sub(old.start_ns) >= pause_ns.saturating_mul(LASTS);
+    let lasts = last_ns.saturating_sub(old.start_ns) >= pause_ns.saturating_mul(LONGER);
     lasts && is_longer(pause_ns, old.pause_ns) && is_like_new
 }
 

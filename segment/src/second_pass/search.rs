@@ -34,10 +34,6 @@ const MOST: usize = 1 << 19;
 /// likely.
 const LITTLE: f64 = 1.0;
 
-/// Messages could be of both phases, too, if they tell less than this part of what those around
-/// tell: views are not independent.
-const PART: f64 = 0.125;
-
 /// Least ratio of a pause to the silences within a round.
 const CLEAR: f64 = 4.0;
 
@@ -51,15 +47,9 @@ const NOTHING: f64 = 0.25;
 /// Nats that an interval tells then, if it misfits by a factor of e.
 const RHYTHM: f64 = 10.0;
 
-/// Before the first phase, a message that is not of it counts so much against one that is. Messages
-/// of starting up may be the more.
-const STRAY: f64 = 0.375;
-
-/// A message of a barrier counts less there: some ranks leave it much later than others.
-const STRAY_BARRIER: f64 = 1.0 / 16.0;
-
-/// Stray messages go on in the phase after them, so that each counts only this much against it.
-const GOES_ON: f64 = 0.125;
+/// Before the first phase, a message that is not of it counts so much against one that is, as there
+/// may be more of them. So do stray messages, which go on in the phase after them.
+const STRAY: f64 = 0.25;
 
 /// Messages of one time; they stay together.
 #[derive(Clone, Copy, Debug)]
@@ -173,9 +163,10 @@ impl Search {
             if barrier { 0.0 } else { rounded(self.likelihood.of((src, dst, bytes, operation), token)) };
         self.sum += match self.before {
             Before::Phase { .. } => ratio,
-            Before::Strays if ratio < 0.0 => GOES_ON * ratio,
+            Before::Strays if ratio < 0.0 => STRAY * ratio,
             Before::Strays => ratio,
-            Before::Start if barrier => -STRAY_BARRIER,
+            // Some ranks leave a barrier much later than others.
+            Before::Start if barrier => 0.0,
             Before::Start if ratio > 0.0 => 1.0,
             Before::Start => -STRAY,
         };
@@ -292,11 +283,10 @@ impl Search {
     /// Whether the messages between the change of the least sum and this one tell little.
     fn tells_little(&self, least: usize, at: usize) -> bool {
         let groups = &self.groups;
-        let little = LITTLE.max(PART * self.told / self.src.len().max(1) as f64);
         let between = groups[at].first.abs_diff(groups[least].first) as f64;
         // The shares of what both phases send say nothing about single rounds.
         let common = self.likelihood.common() * (groups[at].first as f64 - groups[least].first as f64);
-        groups[at].sum - groups[least].sum - common < little * between
+        groups[at].sum - groups[least].sum - common < LITTLE * between
     }
 
     /// Where all ranks meet, if that is as good a change as the one of the least sum: phases are
