@@ -34,15 +34,15 @@ const LIGHTER: f64 = 8.0;
 
 /// A section is light below this part of the run: half by time, half by messages.
 const LIGHT: f64 = 1.0 / 200.0;
-/// A section ends the one before it if it is lighter than this part of the run and than both
-/// neighbours.
-const END: f64 = 1.0 / 64.0;
+/// A section lighter than this part of the run is small. It ends the one before it if it is also
+/// lighter than both neighbours.
+pub(crate) const SMALL: f64 = 1.0 / 64.0;
 /// A section that repeats itself this many times is not light.
 const TIMES: u32 = 3;
 
-/// Between barriers, a stretch longer than this part of the run is divided where communicators are
+/// What has this part of the run is large. Between barriers, it is divided where communicators are
 /// made.
-const LONG: f64 = 1.0 / 16.0;
+pub(crate) const LARGE: f64 = 1.0 / 16.0;
 /// Both sides of such a division are at least this part of the run.
 const PIECE: f64 = 1.0 / 128.0;
 
@@ -131,7 +131,7 @@ fn pieces(sections: Vec<Chapter>) -> Vec<Chapter> {
     for section in sections {
         let weight = section.weight;
         match pieces.last_mut() {
-            Some(last) if whole >= LONG && last.weight >= PIECE && left >= PIECE => {
+            Some(last) if whole >= LARGE && last.weight >= PIECE && left >= PIECE => {
                 last.own = true;
                 pieces.push(Chapter { own: true, ..section });
             }
@@ -204,7 +204,7 @@ fn endings(chapters: &mut Vec<Chapter>) {
         let ends = |number: &usize| {
             let own = &chapters[*number];
             let is_heavier = |other: &Chapter| other.weight > own.weight && !other.own;
-            let small = own.weight < END && own.section.repeats < TIMES && !own.own;
+            let small = own.weight < SMALL && own.section.repeats < TIMES && !own.own;
             // The program's first part is a part, however light it is.
             let after = *number == 1 || is_heavier(&chapters[number - 1]);
             small && after && chapters.get(number + 1).is_none_or(is_heavier)

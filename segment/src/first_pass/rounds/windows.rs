@@ -22,9 +22,13 @@ const MOST: usize = 8192;
 /// little.
 const LEAST: u64 = 24;
 
-/// Messages of a window, at most, if nothing comes again, as (count, part): the count, or 1/part of
-/// the run if that is more.
-const LARGEST: (u64, u64) = (256, 256);
+/// What is less than one part of the run in so many is not noticed: shorter silences, and smaller
+/// phases. About 0.4 %.
+pub(crate) const NOTICED: u64 = 256;
+
+/// Messages of a window, at most, if nothing comes again; or it has what is noticed of the run, if
+/// that is more.
+const LARGEST: u64 = 256;
 
 /// Or it is this number of messages a rank, if that is more. A halo exchange in three dimensions or
 /// an allreduce fits in twice: it has to come again.
@@ -35,8 +39,6 @@ const FINEST: u64 = 4096;
 
 /// A silence that ends a window is this many times as long as those of the last two windows.
 const LONG: u64 = 5;
-/// It is also at least 1/`REPORTED` of the run so far; shorter silences are not reported.
-pub(crate) const REPORTED: u64 = 256;
 
 /// Messages that a window has at least where all ranks meet at a barrier: half of [`LEAST`].
 /// Barriers often divide the phases of a program.
@@ -210,7 +212,7 @@ impl FirstPass {
     /// it is not known.
     pub(crate) fn new(messages: u64, ranks: u32, duration_ns: u64) -> Self {
         let least = LEAST.max(messages / FINEST);
-        let most = LARGEST.0.max(messages / LARGEST.1).max(PER_RANK * u64::from(ranks)).max(2 * least);
+        let most = LARGEST.max(messages / NOTICED).max(PER_RANK * u64::from(ranks)).max(2 * least);
         Self {
             tokens: Tokens::default(),
             ranks: Ranks::default(),
@@ -320,7 +322,7 @@ impl FirstPass {
         let usual = self.silences_ns[0].max(self.silences_ns[1]);
         // Before it is known how long the rounds are, only those that may be reported count.
         let run_ns = if self.is_first { self.duration_ns } else { elapsed };
-        let is_long = silence / LONG > usual && silence > run_ns / REPORTED;
+        let is_long = silence / LONG > usual && silence > run_ns / NOTICED;
         self.pass_barriers(now_ns);
         if is_long {
             self.interrupt(silence);
@@ -504,7 +506,7 @@ impl FirstPass {
 
     /// Removes silences that turn out to be usual; they divide nothing.
     fn join_at_silences(&mut self) {
-        let mut idle = idle_before(&self.found.windows, self.last_ns.abs_diff(self.start_ns) / REPORTED);
+        let mut idle = idle_before(&self.found.windows, self.last_ns.abs_diff(self.start_ns) / NOTICED);
         let least = self.sizes.0;
         join_strays(&self.found.windows, &mut idle, least);
         let mut idle = idle.into_iter().skip(1);

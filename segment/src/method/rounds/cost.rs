@@ -44,20 +44,14 @@ const FREEDOM: f64 = 8.0;
 /// Degrees of freedom of one round.
 const NU: f64 = 8.0;
 
-/// Rounds on both sides that a rate needs.
-pub(super) const ROUNDS_OF_RATE: f64 = 3.0;
+/// Rounds on both sides that a single number needs: a rate, or the heaviest pair's share.
+pub(super) const ROUNDS_OF_NUMBER: f64 = 3.0;
 
-/// Rounds on both sides that the heaviest pair's share needs: a link is loaded for longer than a
-/// few rounds. With three, more phases whose sizes have heavy tails are divided.
-const ROUNDS_OF_HEAVIEST: f64 = 8.0;
-
-/// Multiples of the scale over which a distance has to persist, as far as the stretches reach. An
-/// oddity beside a boundary does not persist.
-const PERSISTENCE: usize = 4;
-
-/// Part of a scale within which a step is expected. At smaller scales nothing is, as ranks are out
+/// Ratio of the scales that are compared with each other. A distance has to persist over this many
+/// times its scale, as far as the stretches reach: an oddity beside a boundary does not. A step is
+/// expected within one part in so many of its scale. At smaller ones nothing is, as ranks are out
 /// of step.
-const QUARTER: usize = 4;
+const RATIO: usize = 4;
 
 /// The distance at a scale counts at most this many times the sum of the distance and the noise at
 /// a quarter of that scale. A step has the same distance at both scales. A random walk has a
@@ -108,15 +102,14 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
             break;
         }
         let (from, to) = within(scale);
-        let far = within(PERSISTENCE * scale);
+        let far = within(RATIO * scale);
         let persists = far.0 < from || far.1 > to;
         let (one, other) = (units.rates(far.0, b), units.rates(b, far.1));
         let effective = || units.effective_messages(far.0, b).min(units.effective_messages(b, far.1));
         for (view, own) in VIEWS.into_iter().enumerate() {
             let least = match own {
                 View::Pairs | View::Bytes | View::Sizes => 0.0,
-                View::MessageRate | View::ByteRate => ROUNDS_OF_RATE,
-                View::Heaviest => ROUNDS_OF_HEAVIEST,
+                View::MessageRate | View::ByteRate | View::Heaviest => ROUNDS_OF_NUMBER,
             };
             if one.rounds.min(other.rounds) < least || !own.is_compared_at(number) {
                 continue;
@@ -124,8 +117,8 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
             let distance = |(from, to): (usize, usize)| units.distance((from, b), (b, to), own);
             let mean = |sides: [f64; 2]| 0.5 * (sides[0] + sides[1]);
             let mut near = distance((from, to));
-            if scale >= QUARTER {
-                let quarter = within(scale / QUARTER);
+            if scale >= RATIO {
+                let quarter = within(scale / RATIO);
                 near = near.min(STEP * (distance(quarter) + mean(usual(quarter, view))));
             }
             let judged = |sides: [(f64, f64); 2], most: f64| {

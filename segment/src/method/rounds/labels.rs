@@ -6,7 +6,7 @@
 
 use kodama::{Method, linkage};
 
-use super::cost::{PRICE, ROUNDS_OF_RATE, nats, weaker};
+use super::cost::{PRICE, ROUNDS_OF_NUMBER, nats, weaker};
 use super::features::{LABELLED, Profile, Rates, SCALES, Units, View};
 use super::noise::Noise;
 
@@ -120,7 +120,7 @@ impl Stretch {
         // The rates come first: they cost least, and often decide alone.
         let mut most = 0.0f64;
         for (at, view) in LABELLED.into_iter().enumerate().rev() {
-            if view.is_rate() && one.rounds.min(two.rounds) < ROUNDS_OF_RATE {
+            if view.is_rate() && one.rounds.min(two.rounds) < ROUNDS_OF_NUMBER {
                 continue;
             }
             let normal = 0.5 * (self.usual[at] + other.usual[at]);

@@ -11,9 +11,9 @@
 
 use super::features::Units;
 use super::stretches::{Start, without};
-use super::{NOTICED, amounts, contents, is_small, rates, segmented};
+use super::{amounts, contents, is_small, rates, segmented};
 use crate::first_pass::rounds::sums::Sums;
-use crate::first_pass::rounds::windows::Rounds;
+use crate::first_pass::rounds::windows::{NOTICED, Rounds};
 use crate::first_pass::survey::Run;
 
 /// The windows of the finest level above the phases have at least this part of the run's messages;

@@ -47,14 +47,14 @@ use phaseflow_collect::Result;
 
 use crate::first_pass::rounds::sums::Sums;
 use crate::first_pass::rounds::token_set::TokenSet;
-use crate::first_pass::rounds::windows::{REPORTED, Window};
+use crate::first_pass::rounds::windows::{NOTICED, Window};
 use crate::first_pass::survey::Run;
 use crate::hierarchy::level::READABLE;
 use crate::method::split::{Answer, Limits, Split};
 use crate::plan::{Plan, Stretch};
 use cost::DIFFERENCE;
 use features::{Rates, Units, VIEWS, View};
-use noise::Neighbours;
+use noise::{NEARBY, Neighbours};
 use pieces::Content;
 use stretches::{Start, without};
 
@@ -67,19 +67,13 @@ const SLACK: usize = 3;
 /// The same where only rates change: the intervals of several rounds tell where.
 const SLACK_OF_RATES: usize = 8;
 
-/// Windows on each side that tell which rates are usual.
-const AROUND: usize = 12;
-
 /// Standard deviations from the usual rate at which a rate is clipped: one slow round, or one huge
 /// message, is no phase.
 const DEVIATIONS: f64 = 3.0;
 
-/// Least part of a run that is noticed: 1/256, about 0.4 %.
-const NOTICED: f64 = 1.0 / 256.0;
-
-/// Starting up has less than this part of the run's messages and bytes. The recordings in
+/// Starting up has less than one part in so many of the run's messages and bytes. The recordings in
 /// tests/data have sent up to 0.6 % of their messages by the first mark. Titles alone depend on it.
-const STARTING: f64 = 1.0 / 32.0;
+const STARTING: u64 = 32;
 
 /// Starting up has fewer rounds than this: phases repeat themselves. Titles alone depend on it.
 const REPEATED: u64 = 4;
@@ -143,12 +137,12 @@ fn amounts(run: &Run, from: usize, to: usize) -> [f64; 3] {
     [messages as f64, own.iter().map(|window| window.bytes).sum(), since(to) - since(from)]
 }
 
-/// Whether all of these amounts are less than this part of `all`.
-fn is_small(own: &[f64], all: &[f64], part: f64) -> bool {
-    own.iter().zip(all).all(|(own, all)| *own < part * all)
+/// Whether all of these amounts are less than one part of `all` in so many.
+fn is_small(own: &[f64], all: &[f64], parts: u64) -> bool {
+    own.iter().zip(all).all(|(own, all)| own * (parts as f64) < *all)
 }
 
-/// Stretches without small kinds: all occurrences of a small kind have less than [`NOTICED`] of the
+/// Stretches without small kinds: all occurrences of a small kind have less than 1/[`NOTICED`] of the
 /// run's messages, bytes and time, and no more bytes a nanosecond than a kind that is not small.
 /// The first and the last stretch stay: programs start and end in phases of their own.
 fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
@@ -231,22 +225,22 @@ fn rates(windows: &[Window], locked: &[bool], edges: &[usize]) -> Vec<Rates> {
 
 /// Clips values to the usual range of their left or right neighbours.
 fn clipped(values: Vec<f64>) -> Vec<f64> {
-    if values.len() <= 2 * AROUND {
+    if values.len() <= 2 * NEARBY {
         return values;
     }
     // Mirrored at the ends.
-    let before = values[1..=AROUND].iter().rev();
-    let after = values[values.len() - 1 - AROUND..values.len() - 1].iter().rev();
+    let before = values[1..=NEARBY].iter().rev();
+    let after = values[values.len() - 1 - NEARBY..values.len() - 1].iter().rev();
     let mirrored: Vec<f64> = before.chain(&values).chain(after).copied().collect();
     let mut sorted = Vec::new();
     let mut median = |values: &mut dyn Iterator<Item = f64>| {
         sorted.clear();
         sorted.extend(values);
         sorted.sort_unstable_by(f64::total_cmp);
-        sorted[AROUND / 2]
+        sorted[NEARBY / 2]
     };
     let usual: Vec<(f64, f64)> = mirrored
-        .windows(AROUND + 1)
+        .windows(NEARBY + 1)
         .map(|own| {
             let middle = median(&mut own.iter().copied());
             let spread = median(&mut own.iter().map(|value| (value - middle).abs()));
@@ -256,7 +250,7 @@ fn clipped(values: Vec<f64>) -> Vec<f64> {
         })
         .collect();
     let clip = |(place, value): (usize, &f64)| {
-        let (left, right) = (usual[place], usual[place + AROUND]);
+        let (left, right) = (usual[place], usual[place + NEARBY]);
         let low = (left.0 - left.1).min(right.0 - right.1);
         let high = (left.0 + left.1).max(right.0 + right.1);
         value.clamp(low, high)
@@ -323,7 +317,7 @@ fn plan(run: &Run, units: &Units<'_>, phases: &[Start], level: &[Start], divided
     }
     let mut plan = Plan::new(stretches);
     plan.starts_up = divided || starts_up(run, phases);
-    plan.least_idle_ns = run.duration_ns / REPORTED;
+    plan.least_idle_ns = run.duration_ns / NOTICED;
     plan.outline = outline::outline(run, phases, level, since);
     plan
 }

@@ -6,8 +6,8 @@
 use super::features::{SCALES, SCALES_OF_SHARES, Units, VIEWS, View};
 use super::stretches::of_labels;
 
-/// The noise is a quantile over at least this number of positions.
-const MEMORY: usize = 12;
+/// Positions, or windows, nearby that tell what is usual.
+pub(super) const NEARBY: usize = 12;
 
 /// Stretches, at least, of a label that recurs. With four, the score changes by less than .003 on
 /// generated runs; recordings have .871 instead of .892.
@@ -151,7 +151,7 @@ impl<'a> Neighbours<'a> {
     ) -> [Vec<f64>; 2] {
         let (count, scale, view) = (piece.len(), SCALES[number], VIEWS[at]);
         let step = step(scale);
-        let span = MEMORY.max(3 * scale) / step;
+        let span = NEARBY.max(3 * scale) / step;
         let mut distances = self.distances[number * VIEWS.len() + at].clone();
         for (at, distance) in distances.iter_mut().enumerate().filter(|(_, distance)| !distance.is_nan()) {
             if piece[at * step - scale] != piece[at * step + scale - 1] {
@@ -230,8 +230,8 @@ fn recurring(
         let distances: Vec<f64> = stretches.windows(2).map(distance).collect();
         let mut known = Vec::new();
         for (at, (from, to)) in stretches.iter().enumerate() {
-            let first = at.saturating_sub(MEMORY / 2).min(distances.len().saturating_sub(MEMORY));
-            let near = first..distances.len().min(first + MEMORY);
+            let first = at.saturating_sub(NEARBY / 2).min(distances.len().saturating_sub(NEARBY));
+            let near = first..distances.len().min(first + NEARBY);
             noise[*from..*to].fill(quantile(&mut known, &distances[near], view, USUAL));
         }
     }

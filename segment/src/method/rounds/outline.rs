@@ -7,22 +7,16 @@
 
 use super::stretches::Start;
 use crate::first_pass::survey::Run;
-use crate::hierarchy::chapters::{Chapter, chapters};
+use crate::hierarchy::chapters::{Chapter, LARGE, SMALL, chapters};
 use crate::hierarchy::level::READABLE;
 use crate::plan::Part;
 
-/// A chapter is divided if one of its sections is at least this part of the run.
-const LARGE: f64 = 1.0 / 16.0;
-
-/// A chapter has the label of what takes most of its time if one of its sections is at least this
-/// part of the run.
-const LABELLED: f64 = 1.0 / 64.0;
-
-/// What begins within this part of the run of a chapter's borders begins there.
-const BORDER: u64 = 64;
-
 /// The parts of the outline, in order; `since_start` tells when a window begins. A few `phases`
 /// need no outline, unless the level has fewer stretches.
+///
+/// A chapter is divided if one of its sections is [`LARGE`]. It has the label of what takes most of
+/// its time, unless all of its sections are [`SMALL`]. What begins within so small a part of the
+/// run from a chapter's borders begins there.
 pub(super) fn outline(
     run: &Run,
     phases: &[Start],
@@ -46,13 +40,13 @@ pub(super) fn outline(
     for (number, chapter) in chapters.iter().enumerate() {
         let before = parts.last().map(|part| part.label);
         let known = longest(&level, chapter).filter(|label| Some(*label) != before);
-        let label = known.filter(|_| chapter.main_part() >= LABELLED).unwrap_or_else(|| {
+        let label = known.filter(|_| chapter.main_part() >= SMALL).unwrap_or_else(|| {
             next += 1;
             next - 1
         });
         parts.push(Part { start_ns: chapter.span_ns.start, label, exact: number > 0 });
         if chapter.main_part() >= LARGE {
-            let border = run.duration_ns / BORDER;
+            let border = (SMALL * run.duration_ns as f64) as u64;
             let inner = chapter.span_ns.start + border..chapter.span_ns.end.saturating_sub(border);
             parts.extend(level.iter().filter(|part| inner.contains(&part.start_ns)));
         }

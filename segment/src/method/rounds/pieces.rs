@@ -15,7 +15,8 @@ const PIECE: usize = 4;
 /// The rest is what each round has of its own. With .85 the score changes by less than .003.
 const AS_OWN: f64 = 0.8;
 
-/// The nearest windows, at most, of a neighbour's phase that tell how often its tokens come.
+/// The nearest windows, at most, of a neighbour's phase that tell how often its tokens come. With 12,
+/// own sets have up to .012 more, but 27 runs from elsewhere .868 instead of .887.
 const NEAR: usize = 32;
 
 /// The contents of a window that decide about pieces.
@@ -120,8 +121,8 @@ impl Stretches<'_> {
         }
     }
 
-    /// How often tokens come in the windows of the label of stretch `at` that are nearest to
-    /// windows `from..to`.
+    /// How often tokens come in the [`NEAR`] windows of the label of stretch `at` that are nearest
+    /// to windows `from..to`.
     fn counts(&self, at: usize, from: usize, to: usize) -> TokenCounts {
         let all = &self.of_label[self.labels[at] as usize];
         let mut before = all[..all.partition_point(|own| *own < from)].iter().rev().peekable();
