@@ -142,9 +142,9 @@ fn is_small(own: &[f64], all: &[f64], parts: u64) -> bool {
     own.iter().zip(all).all(|(own, all)| own * (parts as f64) < *all)
 }
 
-/// Stretches without small kinds: all occurrences of a small kind have less than 1/[`NOTICED`] of the
-/// run's messages, bytes and time, and no more bytes a nanosecond than a kind that is not small.
-/// The first and the last stretch stay: programs start and end in phases of their own.
+/// Stretches without small kinds: all occurrences of a small kind have less than 1/[`NOTICED`] of
+/// the run's messages, bytes and time. Nor have they more bytes a nanosecond than a kind that is
+/// not small. The first and the last stretch stay: programs start and end in phases of their own.
 fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
     let end = |at: usize| stretches.get(at + 1).map_or(locked.len(), |next| next.0);
     let (first, all) = (amounts(run, 0, end(0)), amounts(run, 0, locked.len()));

@@ -15,8 +15,8 @@ const PIECE: usize = 4;
 /// The rest is what each round has of its own. With .85 the score changes by less than .003.
 const AS_OWN: f64 = 0.8;
 
-/// The nearest windows, at most, of a neighbour's phase that tell how often its tokens come. With 12,
-/// own sets have up to .012 more, but 27 runs from elsewhere .868 instead of .887.
+/// The nearest windows, at most, of a neighbour's phase that tell how often its tokens come. With
+/// 12, own sets have up to .012 more, but 27 runs from elsewhere .868 instead of .887.
 const NEAR: usize = 32;
 
 /// The contents of a window that decide about pieces.
