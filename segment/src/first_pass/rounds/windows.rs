@@ -22,11 +22,10 @@ const MOST: usize = 8192;
 /// little.
 const LEAST: u64 = 24;
 
-/// What is less than one part of the run in so many is not noticed: shorter silences, and smaller
-/// phases. About 0.4 %.
+/// A silence or a phase that is less than 1/256 of the run, about 0.4 %, is not noticed.
 pub(crate) const NOTICED: u64 = 256;
 
-/// Messages of a window, at most, if nothing comes again; or it has what is noticed of the run, if
+/// Messages of a window, at most, if nothing comes again. Or it has 1/[`NOTICED`] of the run's, if
 /// that is more.
 const LARGEST: u64 = 256;
 

@@ -71,7 +71,7 @@ const SLACK_OF_RATES: usize = 8;
 /// message, is no phase.
 const DEVIATIONS: f64 = 3.0;
 
-/// Starting up has less than one part in so many of the run's messages and bytes. The recordings in
+/// The start of a program has less than 1/32 of the run's messages and bytes. The recordings in
 /// tests/data have sent up to 0.6 % of their messages by the first mark. Titles alone depend on it.
 const STARTING: u64 = 32;
 
@@ -137,7 +137,7 @@ fn amounts(run: &Run, from: usize, to: usize) -> [f64; 3] {
     [messages as f64, own.iter().map(|window| window.bytes).sum(), since(to) - since(from)]
 }
 
-/// Whether all of these amounts are less than one part of `all` in so many.
+/// Whether each of these amounts is less than 1/`parts` of its total in `all`.
 fn is_small(own: &[f64], all: &[f64], parts: u64) -> bool {
     own.iter().zip(all).all(|(own, all)| own * (parts as f64) < *all)
 }
