@@ -48,8 +48,9 @@ const NU: f64 = 8.0;
 pub(super) const ROUNDS_OF_NUMBER: f64 = 3.0;
 
 /// Each scale is compared with two others: one four times as long, and one of a quarter. A distance
-/// has to persist at the longer one, as far as the stretches reach: an oddity beside a boundary does
-/// not. A step shows at the shorter one. Even shorter ones tell nothing, as ranks are out of step.
+/// has to persist at the longer one, as far as the stretches reach: an oddity beside a boundary
+/// does not. A step shows at the shorter one. Even shorter ones tell nothing, as ranks are out of
+/// step.
 const RATIO: usize = 4;
 
 /// The distance at a scale counts at most this many times the sum of the distance and the noise at
